@@ -42,7 +42,7 @@ const freshMillis = 60_000
 const samplesMax = 20
 const failuresInARow = 5
 
-/** A round of polls takes longer than ten seconds where fewer requests a second may be sent. */
+/** At fewer requests a second a round of polls takes longer than ten seconds. */
 const slowPerSecond = 1
 const slowWords = (perSecond: number): string =>
   `asked slowly, ${perSecond.toFixed(1)} requests a second: it refused others as too many`
@@ -116,14 +116,15 @@ export class Health extends Context.Service<
         const metrics = yield* Metrics
         const records = new Map(names.map((name) => [name, fresh()]))
         const of = (name: string): Notes => records.get(name) ?? fresh()
+        const isLeftOut = ({ quarantine, other, stray }: Notes) => (quarantine ?? other ?? stray) !== undefined
+        /** The block by which lag is measured: the highest that a majority has reached. */
         const tip = (now: number) => {
           const told = [...records.values()].flatMap((record) =>
-            record.quarantine !== undefined || record.stray !== undefined ? [] : (oldest(namedBy(record, now)) ?? []),
+            isLeftOut(record) ? [] : (oldest(namedBy(record, now)) ?? []),
           )
           return told.length === 0 ? undefined : quorumTip(told, majorityOf(told.length))
         }
-        const shown = ({ quarantine, other, stray }: Notes) => (quarantine ?? other ?? stray) !== undefined
-        const show = (name: string) => metrics.gatewayQuarantined.set({ gateway: name }, shown(of(name)) ? 1 : 0)
+        const show = (name: string) => metrics.gatewayQuarantined.set({ gateway: name }, isLeftOut(of(name)) ? 1 : 0)
         const paces = new Map<string, Effect.Effect<LimiterPace>>()
         let known: HeadKnown = {}
         const all = Effect.gen(function* () {
@@ -242,8 +243,8 @@ interface Seen {
 
 const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
   const { quarantine, failures, lastFailure, stray } = record
-  const fresh = namedBy(record, now)
-  const heights = fresh.length > 0 ? fresh : namedBy(record)
+  const recent = namedBy(record, now)
+  const heights = recent.length > 0 ? recent : namedBy(record)
   const [height, named] = [oldest(heights), newestOf(heights)]
   const failed = failures.filter((one) => one).length
   const inARow = failures.length >= failuresInARow && failures.slice(-failuresInARow).every((one) => one)

@@ -54,6 +54,16 @@ describe("the health of gateways", () => {
     assert.containSubset((yield* health.all)[0], { state: "up", isStray: false })
   })
 
+  it.effect("measures no lag by blocks of another chain", function* () {
+    const health = yield* Health
+    yield* rows("a", 100n)
+    for (const name of ["b", "c"]) {
+      yield* health.noteChain(name, "other")
+      yield* rows(name, 5_000n)
+    }
+    assert.deepStrictEqual(yield* states, ["up", "quarantined", "quarantined"])
+  })
+
   it.effect("shows the newest reported block and counts lag from the older one", function* () {
     yield* chain("a", 1n)
     yield* rows("a", 24n)
