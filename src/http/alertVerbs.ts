@@ -91,6 +91,8 @@ export const resendAlerts = Effect.fn("Alerts.resendVerb")(function* (
 
 const waitMillis = 200
 const triesMax = 60
+/** Newest alerts among which the test is found. */
+const recentMax = 60
 
 /** Sends an alert of no meaning, and waits for at most 12 s until the receivers have it. */
 export const testReceivers = Effect.fn("Alerts.test")(function* (
@@ -103,9 +105,9 @@ export const testReceivers = Effect.fn("Alerts.test")(function* (
   }
   const at = yield* Clock.currentTimeMillis
   yield* raise("test", { treasury, author, at }, receiver === undefined ? names : [receiver])
-  // At once: who asked may not wait for the end. Each receiver gets it after the test.
+  // Its all-clear is raised at once, since the caller may go away before the deliveries end. It is delivered after it.
   yield* raiseOver("test", { treasury, author, at })
-  const [raised] = (yield* listAlerts(triesMax, "raised")).filter(({ name }) => name === "test")
+  const [raised] = (yield* listAlerts(recentMax, "raised")).filter(({ name }) => name === "test")
   const seq = raised?.seq ?? 0
   const told = Effect.map(showAlert(seq), (found) => found?.deliveries ?? [])
   let deliveries = yield* told

@@ -79,12 +79,12 @@ export const approve = Effect.fn("People.approve")(function* (
 ) {
   const found = yield* findIntent(id)
   if ("problem" in found) return found
-  const done = yield* (yield* Database).write(take(treasury, found.intent.id, signature.toLowerCase()))
+  const done = yield* (yield* Database).write(storeSignature(treasury, found.intent.id, signature.toLowerCase()))
   yield* (yield* Signals).wake("submitter")
   return done
 })
 
-const take = Effect.fnUntraced(function* (treasury: Treasury, id: string, signature: string) {
+const storeSignature = Effect.fnUntraced(function* (treasury: Treasury, id: string, signature: string) {
   const intent = Option.getOrThrow(yield* (yield* Outbox).byId(id))
   const needed = approvalOf(treasury, intent)
   if (needed === undefined) return problem("it needs no approval", 409)

@@ -92,9 +92,8 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
     metrics.intentOldest.set({ treasury: name, state }, (now - oldest) / 1_000)
   }
   const pending = yield* (yield* AlertQueue).pending
-  for (const receiver of new Set(
-    [...treasury.receivers, ...pending.map((one) => ({ name: one.receiver }))].map((r) => r.name),
-  )) {
+  const receivers = [...treasury.receivers.map((one) => one.name), ...pending.map((one) => one.receiver)]
+  for (const receiver of new Set(receivers)) {
     const own = pending.find((one) => one.receiver === receiver)
     metrics.alertsPending.set({ receiver }, own?.n ?? 0)
     metrics.alertOldestPending.set({ receiver }, own === undefined ? 0 : Math.abs(now - own.oldest) / 1_000)

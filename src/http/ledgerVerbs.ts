@@ -26,8 +26,6 @@ const restoredStore = "restored_store"
 const payersOf = ({ parties }: Pick<Treasury, "parties">): ReadonlyArray<string> =>
   [...parties.values()].flatMap(({ publicKey, signer }) => (signer === undefined ? [] : [publicKey]))
 
-const paying = ({ treasury }: StoreOwner) => payersOf(treasury)
-
 const transferOf =
   ({ assets, parties }: Treasury) =>
   ({ id, from, to, asset, amount, reference, status, timestamp }: UnrecognizedTransfer) => {
@@ -63,7 +61,7 @@ const foreignStore = Effect.fnUntraced(function* (place: StoreOwner) {
   if (!(yield* (yield* Controls).halts).some(({ reason }) => reason === restoredStore)) return undefined
   const { name } = place.treasury
   const { terms } = (yield* (yield* Approvals).termsInForce) ?? {}
-  const [stored, own] = [terms === undefined ? [] : payersOf(terms), paying(place)]
+  const [stored, own] = [terms === undefined ? [] : payersOf(terms), payersOf(place.treasury)]
   const written = (yield* (yield* Journal).treasuryBefore(restoredStore)) ?? name
   const isOfKeys = stored.length === 0 || own.length === 0 || stored.some((key) => own.includes(key))
   if (written === name && isOfKeys) return undefined
@@ -103,7 +101,7 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
   const agree = agreeTo(verb, place, asked.reason)
   if (verb === "adopt") {
     const adopted = Effect.gen(function* () {
-      const all = yield* adopt(paying(place), asked, agree)
+      const all = yield* adopt(payersOf(place.treasury), asked, agree)
       yield* logEvent("transfers acknowledged", { payments: all.length, author: asked.author, reason: asked.reason })
       return { adopted: all.map(transferOf(place.treasury)), reach: yield* reachOf(place) }
     })
@@ -113,7 +111,7 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
   if (foreign !== undefined) return foreign
   const file = join(place.dataDir, databaseFile)
   const recovered = Effect.gen(function* () {
-    const { missing, lastInJournal, lastOnLedger } = yield* recover(paying(place), file, asked, agree)
+    const { missing, lastInJournal, lastOnLedger } = yield* recover(payersOf(place.treasury), file, asked, agree)
     yield* logEvent("payments imported", { payments: missing.length, author: asked.author, reason: asked.reason })
     const imported = missing.map(transferOf(place.treasury))
     return { lastOnLedger: lastOnLedger ?? null, lastInJournal, imported, reach: yield* reachOf(place) }
@@ -163,8 +161,7 @@ export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
     const subject = subjectOf({ parties, assets }, drift)
     return { kind: "drift", subject, id: "", ours: say(drift.stored), ledger: say(drift.reported) }
   })
-  const keys = [...parties.values()].filter(({ signer }) => signer !== undefined).map(({ publicKey }) => publicKey)
-  const history = mode === "live" ? yield* compareHistory(keys) : undefined
+  const history = mode === "live" ? yield* compareHistory(payersOf(treasury)) : undefined
   const nameOf = (key: string) => partyName(parties, key) ?? ""
   const payments = (history?.differences ?? []).map(
     ({ kind, party, id, ours, ledger }): ReconciledRow => ({ kind, subject: nameOf(party), id, ours, ledger }),
@@ -199,7 +196,6 @@ export const askBackfill = Effect.fn("Backfill.ask")(function* (since: bigint, k
   }
   const asked = yield* observations.backfillSince(at)
   yield* (yield* Signals).wake("backfill")
-  const iso = (nanos: bigint) => isoOf(nanos)
   // Without an end it is known already, or requested.
-  return { since: iso(at), until: asked === undefined ? null : iso(asked.until) }
+  return { since: isoOf(at), until: asked === undefined ? null : isoOf(asked.until) }
 })

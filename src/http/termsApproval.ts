@@ -165,8 +165,8 @@ export const endTermsHalt = Effect.fnUntraced(function* (detail: string, end: "i
   yield* (yield* Controls).release("terms", detail)
 })
 
-/** Puts the file's terms in force and ends the halt, as one, with a page. */
-const take = Effect.fnUntraced(function* (why: string, end?: "in force") {
+/** Puts the file's terms in force, ends the halt and pages people, in one transaction. */
+const putFileInForce = Effect.fnUntraced(function* (why: string, end?: "in force") {
   const config = yield* ConfigInForce
   const inForce = config.now()
   const { treasury, mode } = inForce
@@ -177,7 +177,7 @@ const take = Effect.fnUntraced(function* (why: string, end?: "in force") {
     yield* putInForce(inForce, { detail, terms, weaker, policy: treasury.policy.hash, mode }, undefined)
     yield* endTermsHalt(detail, end)
     yield* endRefusal(treasury.name)
-    yield* page(`${terms}/in-force`, treasury.name, `${detail}: ${listed(weaker)}`)
+    yield* pageOnTerms(`${terms}/in-force`, treasury.name, `${detail}: ${listed(weaker)}`)
   })
   yield* config.replace(inForce, asOne(write))
   yield* logEvent("terms in force", { terms, reason: why })
@@ -185,7 +185,7 @@ const take = Effect.fnUntraced(function* (why: string, end?: "in force") {
   for (const loop of ["engine", "submitter", "balances"] as const) yield* signals.wake(loop)
 })
 
-const page = Effect.fnUntraced(function* (terms: string, treasury: string, detail: string) {
+const pageOnTerms = Effect.fnUntraced(function* (terms: string, treasury: string, detail: string) {
   yield* raise("terms_changed", { terms, treasury, detail, at: yield* Clock.currentTimeMillis })
 })
 
@@ -198,10 +198,10 @@ const settle = Effect.gen(function* () {
   if ((yield* termsHaltNow) === undefined) return
   const inForce = (yield* ConfigInForce).now()
   const { isEnough, by } = yield* approvalOfTerms(inForce, inForce)
-  if (isEnough) return yield* take(`approved by ${by.join(" and ")}`)
+  if (isEnough) return yield* putFileInForce(`approved by ${by.join(" and ")}`)
   const given = yield* pending
   if (given?.hash === hashOf(inForce) && (yield* isHourOver(given))) {
-    yield* take(
+    yield* putFileInForce(
       `accepted by ${given.author} without the operators' keys, and nobody halted: ${given.reason}`,
       "in force",
     )
@@ -257,7 +257,7 @@ const accept = Effect.fnUntraced(function* ({ hash, author, reason }: typeof Acc
   }
   const operators = [...(yield* operatorsInForce).keys()]
   if (operators.length === 0) {
-    yield* take(`accepted by ${author}${reason === undefined ? "" : `: ${reason}`}`)
+    yield* putFileInForce(`accepted by ${author}${reason === undefined ? "" : `: ${reason}`}`)
     return { accepted: own, isInForce: true }
   }
   if (reason === undefined) {
@@ -281,7 +281,7 @@ const beginHour = Effect.fnUntraced(function* (
     yield* (yield* Approvals).endHour("void")
     yield* (yield* Approvals).acceptTerms(given)
     yield* (yield* Journal).append({ kind: "config", subject, body: { detail, terms: hash, author, reason } })
-    yield* page(`${hash}/accepted`, subject, `${detail}: ${reason}; ${stops}`)
+    yield* pageOnTerms(`${hash}/accepted`, subject, `${detail}: ${reason}; ${stops}`)
   })
   yield* (yield* Database).write(write)
   yield* logEvent("terms accepted", { terms: hash, author, reason })

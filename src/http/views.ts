@@ -54,16 +54,12 @@ export const accountViews = (
         const levels = marksOf(treasury, party.name, asset)
         if (account === undefined && levels.length === 0) return []
         const mine = open.filter((i) => i.payment.assetId === asset.id)
-        const sum = (intents: ReadonlyArray<Intent>, fee: boolean) =>
-          intents.reduce((total, i) => total + i.payment.amount + (fee ? i.feeMax : 0n), 0n)
-        const reserved = sum(
-          mine.filter((i) => i.payment.fromKey === party.publicKey),
-          true,
-        )
-        const incoming = sum(
-          mine.filter((i) => i.payment.toKey === party.publicKey),
-          false,
-        )
+        const reserved = mine
+          .filter(({ payment }) => payment.fromKey === party.publicKey)
+          .reduce((sum, { payment, feeMax }) => sum + payment.amount + feeMax, 0n)
+        const incoming = mine
+          .filter(({ payment }) => payment.toKey === party.publicKey)
+          .reduce((sum, { payment }) => sum + payment.amount, 0n)
         const balance = account?.balance ?? 0n
         const top = [balance + incoming, ...levels.map((l) => l.units)].reduce((a, b) => (a > b ? a : b), 1n)
         const share = (units: bigint) => Number((units * 1_000n) / ((top * 11n) / 10n + 1n)) / 1_000
@@ -139,7 +135,7 @@ export const limitViews = Effect.fnUntraced(function* (treasury: Treasury) {
   return uses.map((use): PolicyView => paymentView(treasury, use))
 })
 
-/** The same for machines. What one transfer may be is no limit that is used up. */
+/** The same for machines. perTransfer is not among them: it is not used up. */
 export const limitUses = Effect.fnUntraced(function* (treasury: Treasury) {
   return (yield* usesOf(treasury)).flatMap(
     ({ line, use: { amount, count } }): ReadonlyArray<LimitUse> => [

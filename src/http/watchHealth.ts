@@ -44,10 +44,10 @@ export const watchHealth = Effect.fn("Health.watch")(function* () {
 })
 
 const dayMillis = 86_400_000
-/** A third, as shares are rounded. */
+/** A third; shares are rounded to thousandths. */
 const shareMax = 0.333
 
-/** Tells of limits that may not last for the day. */
+/** Alerts to limits of which a third is used before noon (UTC), once a day each. */
 const watchLimits = Effect.fnUntraced(function* ({ policy, at }: View) {
   const { conditions } = (yield* ConfigInForce).now().treasury.alerting
   const millis = Date.parse(at)
@@ -98,8 +98,9 @@ const watchOne = Effect.fnUntraced(function* (name: ConditionName, view: View) {
   const joined = held.filter(({ isTold }) => !isTold)
   const isGrown = joined.some(({ since }) => now - since >= (afterMillis ?? 0))
   const names = joined.map(({ part }) => part)
-  const isHeard =
-    noted !== undefined ? yield* alert(found, noted) : isGrown && (yield* alert(found, yield* trouble.now, names))
+  let isHeard = false
+  if (noted !== undefined) isHeard = yield* alert(found, noted)
+  else if (isGrown) isHeard = yield* alert(found, yield* trouble.now, names)
   yield* parts.keep(
     new Map(held.map(({ part, since, isTold }) => [part, { since, isTold: isHeard || isTold }] as const)),
   )
