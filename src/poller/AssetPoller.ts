@@ -101,7 +101,8 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
   const walk = yield* walkTogether.pipe(Effect.tapError((error) => (known > 0 ? Effect.void : noteUnread(error))))
   const why = doubtOf(walk, known) ?? (yield* doubtOfTime(walk?.mark))
   const assets = walk && onceEach(walk.rows)
-  if (walk === undefined || assets === undefined || why !== undefined) return yield* refuse(why ?? contradicting)
+  if (walk === undefined || assets === undefined || why !== undefined)
+    return yield* refuse(why ?? "it contradicts itself")
   const rows = walk.rows.length
   const events = yield* database.write(
     Effect.gen(function* () {
@@ -118,8 +119,6 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
   )
   for (const event of events) yield* logAsset(event)
 })
-
-const contradicting = "it contradicts itself"
 
 /** Why a listing does not count, by itself; undefined where nothing is against it. */
 const doubtOf = (walk: Walk<Asset> | undefined, known: number): string | undefined => {

@@ -36,7 +36,7 @@ const idleMillis = 3_600_000
 const silenceNanosMin = 3_600_000_000_000n
 
 /** Interval between reports of progress. */
-const tellMillis = 10_000
+const logMillis = 10_000
 
 /**
  * Reads one window of the requested past, from the oldest time on. Rows and how far they reach become durable together.
@@ -59,7 +59,7 @@ export const backfillOnce = Effect.fn("Backfill.once")(
     const next = answer.until < job.until ? answer.until : job.until
     const rows = answer.rows.filter((row) => row.timestamp >= job.next && row.timestamp < next)
     yield* observations.advanceBackfill(job, rows, next)
-    yield* tellProgress(job, next, pace)
+    yield* logProgress(job, next, pace)
     return next < job.until || (yield* observations.backfills).length > 0
   },
   Effect.provideService(RequestPriority, "backfill"),
@@ -115,14 +115,10 @@ const skipForgotten = Effect.fnUntraced(function* (
   return true
 })
 
-const tellProgress = Effect.fnUntraced(function* (
-  { since, until }: Backfill,
-  next: bigint,
-  pace: Ref.Ref<ReadingPace>,
-) {
+const logProgress = Effect.fnUntraced(function* ({ since, until }: Backfill, next: bigint, pace: Ref.Ref<ReadingPace>) {
   const now = yield* Clock.currentTimeMillis
   const isDone = next >= until
-  if (!isDone && now - (yield* Ref.get(pace)).toldAt < tellMillis) return
+  if (!isDone && now - (yield* Ref.get(pace)).toldAt < logMillis) return
   yield* Ref.update(pace, (known) => ({ ...known, toldAt: now }))
   const [from, to] = [since, next].map(isoOf)
   const percent = Number(((next - since) * 100n) / (until - since))

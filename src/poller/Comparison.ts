@@ -33,7 +33,7 @@ type ListedAccounts =
   /** The gateway has no such operation. */
   | { readonly _tag: "Unsupported" }
 
-/** The largest page that networks give: one page is one moment. */
+/** The largest page that networks giveUp: one page is one moment. */
 const pageRows = 5_000
 
 /** All accounts of the parties with their balances. A gateway without block headers is believed to be settled late. */
@@ -61,7 +61,7 @@ export const listAccounts = Effect.fn("Reconciliation.list")(function* (
   return { _tag: "Listed", listing: { accounts, since } } satisfies ListedAccounts
 })
 
-/** Which gateways' balances our rows were held against in this comparison, and how that went. */
+/** Gateways whose balances were compared with our rows so far, by result. */
 interface Compared {
   /** Gateway whose listing is compared now. */
   asked: string | undefined
@@ -231,7 +231,7 @@ export const moreMillis = 500
 export interface Comparison {
   dueAt: number
   isBehind: boolean
-  /** Made, and not compared to its end. */
+  /** Listing that is being compared. */
   listing: (AccountListing & { readonly at: number }) | undefined
   /** Names of accounts that differed in the look before this one; undefined: this is the first look. */
   before: ReadonlySet<string> | undefined
@@ -266,7 +266,7 @@ export const skip = Effect.fnUntraced(function* (memory: Comparison, now: number
 })
 
 /** Gives up a listing whose block the rows do not reach in time. */
-export const give = Effect.fnUntraced(function* (memory: Comparison, now: number) {
+export const giveUp = Effect.fnUntraced(function* (memory: Comparison, now: number) {
   yield* skip(memory, now, "the rows do not reach the block of the gateway's listing")
   memory.before = undefined
 })

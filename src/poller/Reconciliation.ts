@@ -15,7 +15,7 @@ import {
   type Comparison,
   compareNow,
   endComparison,
-  give,
+  giveUp,
   judgeCompared,
   listAccounts,
   moreMillis,
@@ -92,7 +92,7 @@ const step = Effect.fnUntraced(function* (treasury: WatchedTreasury, memory: Com
   if (listing === undefined) return
   if (watermark.timestamp < listing.since) {
     yield* (yield* Signals).wake("balances")
-    if (now - listing.at > patienceMillis) yield* give(memory, now)
+    if (now - listing.at > patienceMillis) yield* giveUp(memory, now)
     return
   }
   yield* compare(treasury, memory, { listing, until: watermark.timestamp, now })
@@ -133,10 +133,10 @@ const compare = Effect.fnUntraced(function* (
 ) {
   const { listing, until, now } = at
   const seen = yield* compareNow(treasury, listing)
-  if (seen === undefined) return yield* give(memory, now)
+  if (seen === undefined) return yield* giveUp(memory, now)
   // The block at the listing's own time may be in the listing already, and is not in the rows yet.
   if (seen.differing.length > 0 && until <= listing.since) {
-    if (now - listing.at > patienceMillis) yield* give(memory, now)
+    if (now - listing.at > patienceMillis) yield* giveUp(memory, now)
     return
   }
   const { before } = memory

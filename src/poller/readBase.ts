@@ -152,7 +152,7 @@ export const explainAnswer = (
     case "Unwindowed":
       return logEvent("gateway cannot filter by time", { remedy: "name another gateway: this one ignores dateRange" })
     case "Overflow":
-      return tellOverflow(answer)
+      return alertOnOverflow(answer)
     case "Nothing":
       return answer.mark === undefined || answer.mark.timestamp >= known
         ? Effect.void
@@ -161,7 +161,7 @@ export const explainAnswer = (
 }
 
 /** Rows stand still until a person acts, so there is one alert. */
-const tellOverflow = Effect.fnUntraced(function* (answer: WindowAnswer & { readonly _tag: "Overflow" }) {
+const alertOnOverflow = Effect.fnUntraced(function* (answer: WindowAnswer & { readonly _tag: "Overflow" }) {
   const at = isoOf(answer.at)
   yield* logEvent("balance rows do not fit", { since: at, detail: answer.detail })
   yield* raise("balances_overflow", { nanos: String(answer.at), at, detail: answer.detail })

@@ -36,11 +36,11 @@ export const leaveBehind = Effect.fn("Poller.leaveBehind")(function* (chainId: s
     yield* outbox.move(intent, "manual", { detail })
     yield* raise("payment_left_behind", { ...paymentFacts(intent), state: "manual", k: attempt.k, why: detail })
   }
-  yield* letGo(chainId, height)
+  yield* endWatches(chainId, height)
 })
 
-/** The chain before will not show their movements, and the window of the new one ends nothing before it comes there. */
-const letGo = Effect.fnUntraced(function* (chainId: string, height: bigint) {
+/** Ends the watch of confirmed payments without a known movement: the old chain will never show it. */
+const endWatches = Effect.fnUntraced(function* (chainId: string, height: bigint) {
   const outbox = yield* Outbox
   for (const intent of yield* outbox.unmoved) {
     const attempt = (yield* outbox.attempts(intent.id)).find(({ state }) => state === "confirmed")
@@ -56,7 +56,7 @@ interface Begun {
   readonly detail: string
 }
 
-const halted = Effect.map(
+const chainHalt = Effect.map(
   Effect.flatMap(Controls, (controls) => controls.halts),
   (all) => all.find(({ reason }) => reason === "chain_changed"),
 )
@@ -71,7 +71,7 @@ const acceptChain = Effect.fn("Poller.begun")(function* (gateway: string, begun:
   const known = yield* state.acceptedHead(chainId)
   const { stray } = known
   if (stray === undefined) return
-  if (stray.isTold === true && (yield* halted) === undefined) return yield* accept(begun, stray.height)
+  if (stray.isTold === true && (yield* chainHalt) === undefined) return yield* accept(begun, stray.height)
   const who = gateway === "quorum" ? "of as many gateways as must agree" : `of gateway ${gateway}`
   const remedy =
     "nothing is read there; correct the address, or wait until the right chain is back; where operators know that " +
@@ -79,7 +79,7 @@ const acceptChain = Effect.fn("Poller.begun")(function* (gateway: string, begun:
   const words = `the chain ${who} ${detail}: ${remedy}`
   yield* haltSigning("chain_changed", words)
   // If a halt for another reason was in force, nobody was alerted to this one: it comes after that one ends.
-  if (stray.isTold !== true && (yield* halted)?.detail === words)
+  if (stray.isTold !== true && (yield* chainHalt)?.detail === words)
     yield* state.keepHead(chainId, { ...known, stray: { ...stray, isTold: true } })
 })
 
