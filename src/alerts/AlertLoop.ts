@@ -196,7 +196,7 @@ export const isWritten = Effect.gen(function* () {
 const stalledMillis = 300_000
 const loops = ["engine", "submitter", "confirm", "alerts", "health"] as const
 
-/** True while the loops go round and the store takes writes: what a process cannot say of itself once it is not so. */
+/** True while the loops go round and the store takes writes. */
 const isWorking = Effect.gen(function* () {
   const now = yield* Clock.currentTimeMillis
   const last = yield* (yield* Metrics).lastSuccess

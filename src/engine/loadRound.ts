@@ -19,7 +19,7 @@ import { balanceOf, listedOf } from "./snapshot.ts"
 
 type Moment = Knowledge & Pick<Snapshot, "now" | "listed">
 
-/** A round waits this long for all code together. A later answer counts in the next round; its rule holds. */
+/** A round waits this long for all code together. A rule whose answer is later holds, and uses it in the next round. */
 const waitMillis = 2_000
 
 const noAnswers: Answers = new Map()

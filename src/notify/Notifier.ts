@@ -35,7 +35,7 @@ export const logChannel = (name: string): Channel => ({
     ),
 })
 
-/** For people alone: who reads a message, and keeps no state of alerts, needs no end of what happened once. */
+/** For receivers that people read. They keep no state of alerts, so that the all-clear of an event is no news. */
 const unlessFactOver = ({ name, send }: Channel): Channel => ({
   name,
   send: (notification) => (isFactOver(notification) ? Effect.void : send(notification)),

@@ -176,7 +176,7 @@ const feeWords = (old: Share, next: Share): ReadonlyArray<string> =>
 const partyWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
   [...old.parties.values()].flatMap((before) => {
     const after = [...next.parties.values()].find(({ publicKey }) => publicKey === before.publicKey)
-    // Party without a signer pays nothing now, but counts: the next terms, which may add one, are compared with these.
+    // A party without a signer pays nothing now, but the next terms, which may add one, are compared with these.
     if (after === undefined) return []
     const floors = [...before.floor].flatMap(([id, floor]) => {
       const left = after.floor.get(id) ?? 0n
