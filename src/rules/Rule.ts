@@ -7,7 +7,7 @@ import type { Hours, Schedule, Window } from "./Schedule.ts"
 
 /** An account and the levels that bound its band. */
 export interface Level extends RuleAccount {
-  /** topUp and request act under it; sweep acts over it. */
+  /** topUp and request act below it; sweep, split and withdraw above it. */
   readonly trigger: BaseUnits
   /** Where the payment brings the balance to. */
   readonly target: BaseUnits
@@ -27,15 +27,15 @@ export interface RuleBase {
   readonly cooldownMillis: number
   /** The balances must be this much younger than our last payment's block before they are judged again. */
   readonly settleMillis: number
-  /** Knowledge older than this moves no money; undefined: the network's limit holds. */
+  /** Balances older than this move no money; undefined: the network's limit holds. */
   readonly maxAgeMillis: number | undefined
   /** Nothing smaller is paid, by asset id. */
   readonly min: ReadonlyMap<string, BaseUnits>
-  /** Balance that this rule leaves with the payer, by asset id, in addition to the party's own floor. */
+  /** Balance that this rule leaves with the payer, by asset id. The higher of it and the party's own floor counts. */
   readonly floor: ReadonlyMap<string, BaseUnits>
   /** Lower numbers take scarce funds and transfers first. */
   readonly priority: number
-  /** The funder cannot cover the need above its floor: pay what there is, or nothing. */
+  /** What to do if the payer cannot cover the need above its floor: pay a part, or nothing. */
   readonly onShort: "partial" | "hold"
   /** A balance that was never seen holds the rule, or counts as nothing. */
   readonly onNoData: "hold" | "zero"

@@ -311,6 +311,20 @@ const funds: ReadonlyArray<LintCase> = [
     { kept: "20" },
   ),
   wrong(
+    "a split of a payer that keeps every transfer for people, whatever the number of its receivers",
+    "quota",
+    `  - name: share
+    split:
+      from: reserve
+      asset: TOK
+      above: "1_000"
+      target: "100"
+      to: { hot: 1, ops: 1 }`,
+    ["transfersKept: 20", "transfersKept: 0"],
+    /reserve keeps 20 transfers for people, and the network lets a key send 20 in 24 h: share can make none/,
+    { kept: "20" },
+  ),
+  wrong(
     "more transfers than the network's quota",
     "quota",
     topUp("keep", "reserve", "hot", "100", "500"),

@@ -64,7 +64,8 @@ const splitSizes = (set: RuleSet): ReadonlyArray<Finding> =>
       { lint: "split_size", severity: policyGravity(set, rule), path: [...path, "to"], message, remedy },
     ]
     const free = set.transfersPerDay === undefined ? undefined : set.transfersPerDay - level.party.transfersKept
-    if (free !== undefined && to.length > free) {
+    // A payer that keeps all of them has a finding of its own.
+    if (free !== undefined && free > 0 && to.length > free) {
       const kept = level.party.transfersKept > 0 ? `, ${level.party.transfersKept} of them kept for people` : ""
       return found(
         `${rule.name} makes ${to.length} transfers at once; the network lets a key send ${set.transfersPerDay} in 24 h${kept}`,
