@@ -3,6 +3,7 @@ import { hasElapsed, parametersReadKey, parametersServedKey } from "../domain/Ti
 import { type GatewayError, warnOf } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import type { Party } from "../rules/Account.ts"
+import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
@@ -14,8 +15,14 @@ import { logEvent } from "../telemetry/Logging.ts"
 const parametersMillis = 60_000
 
 /**
- * Reads the network's parameters if the gateway has them: fees and minimums depend on them. Earlier ones are removed if
- * it has none: their source may have been wrong.
+ * Gateways that say that they have no parameters, after some were read. It counts as told once they say so again after
+ * this time: a proxy says it of parameters that are there.
+ */
+const unserved = Effect.map(Settings, (settings) => makeTrouble(settings, "parametersUnserved", 300_000))
+
+/**
+ * Reads the network's parameters if the gateway has them: fees and minimums depend on them. Earlier ones are removed
+ * once it says for minutes that it has none: their source may have been wrong.
  */
 export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   const { parameters } = yield* GatewayReader
@@ -29,6 +36,13 @@ export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   yield* database.write(
     Effect.gen(function* () {
       const isTakenBack = values === undefined && (yield* listings.parameters).size > 0
+      const trouble = yield* unserved
+      if (isTakenBack) {
+        yield* trouble.note("the gateways say that they have no network parameters")
+        // No time of reading is noted: the next call asks again.
+        if ((yield* trouble.now)?.isTold !== true) return
+      }
+      yield* trouble.end
       if (values !== undefined || isTakenBack) yield* listings.saveParameters(values ?? new Map())
       yield* settings.set(parametersServedKey, values === undefined ? "no" : "yes")
       // The answer that took them back may be the wrong one: the next call asks again.
