@@ -1,3 +1,5 @@
+import { endText } from "./Time.ts"
+
 /** Operators; `need` of them must sign a payment before it is made. */
 export interface ApprovalGroup {
   readonly name: string
@@ -40,8 +42,7 @@ export const waitText = (
   expires: number,
 ): string => {
   const done = by.length === 0 ? "" : `${by.join(", ")} approved; `
-  const until = `until ${new Date(expires).toISOString().slice(0, 16).replace("T", " ")} UTC`
-  return `${done}waits for ${need - by.length} of ${others.join(", ")}, ${until}`
+  return `${done}waits for ${need - by.length} of ${others.join(", ")}, ${endText(expires)}`
 }
 
 /** End of a sentence that names those who must sign again: their signatures were for another text. */

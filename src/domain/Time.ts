@@ -31,3 +31,7 @@ export const timeText = (millis: number): string => {
 /** "2026-12-24 12:00Z" */
 export const instantText = (millis: number): string =>
   `${new Date(millis).toISOString().slice(0, 16).replace("T", " ")}Z`
+
+/** "until 2026-12-24 12:00 UTC" */
+export const endText = (millis: number): string =>
+  `until ${new Date(millis).toISOString().slice(0, 16).replace("T", " ")} UTC`

@@ -4,6 +4,7 @@ import { lateFrom, signAgainText, waitText } from "../domain/Approval.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { endText } from "../domain/Time.ts"
 import { approvalOf, type NeededApproval } from "../payments/approvalOf.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Approvals } from "../store/controls/Approvals.ts"
@@ -68,11 +69,11 @@ export const awaitApproval = Effect.fnUntraced(function* (intent: Intent, needed
   if (state !== "proposed" && state !== "awaiting_approval" && state !== "reserved") return intent
   const given = yield* (yield* Approvals).about(intent.id)
   const progress = progressOf(needed, given, yield* Clock.currentTimeMillis)
-  // Nobody was asked yet, as where it waited for something else before a reload that requires approval.
-  const isUnasked = state === "proposed" || (state === "reserved" && given.length === 0)
   if (progress.hasLapsed) {
     if (!(yield* clockAgrees)) return intent
-    return yield* isUnasked ? askAnew(intent, needed, "") : lapse(intent, needed, progress)
+    // Nobody was told of this end where a reload first requires approval, or gives less time for it.
+    const isKnown = state === "reserved" ? progress.isEnough : intent.detail.includes(endText(needed.terms.expires))
+    return yield* isKnown ? lapse(intent, needed, progress) : askAnew(intent, needed, "")
   }
   if (state === "reserved") return progress.isEnough ? intent : yield* askAnew(intent, needed, "")
   if (progress.isEnough && state === "awaiting_approval") return yield* approve(intent, progress)

@@ -516,6 +516,36 @@ describe("a payment that waits for something else as a reload requires its appro
   }
 })
 
+describe("a payment whose approvers get less time by a reload", () => {
+  for (const state of ["awaiting_approval", "reserved"] as const) {
+    it.effect(`does not end before the time that they were told, but is put to them again: ${state}`, () =>
+      flow(function* (options, sandbox) {
+        const controls = yield* Controls
+        const intent = yield* proposed(options, sandbox)
+        yield* controls.pause({ scope: "party:alice", reason: "audit", author: "ana", until: undefined })
+        for (const name of state === "reserved" ? ["ana", "ben"] : ["ana"]) yield* signs(options, intent, name)
+        yield* submitOnce()
+        assert.deepStrictEqual(yield* states, [state])
+        yield* TestClock.adjust("2 hours")
+        yield* rounds(options, sandbox, 2, undecided)
+        const other = yield* changed(options, '"within":"4h"', '"within":"1h"')
+        assert.notStrictEqual(textOf(other, intent), textOf(options, intent))
+        yield* (yield* ConfigInForce).replace({ treasury: other.treasury, mode: "live" }, Effect.void)
+        const skip = new Set(["decide", "submit"])
+        const turns = (count: number) =>
+          Effect.repeat(Effect.andThen(round(other, sandbox, skip), underConfig(submitOnce())), { times: count - 1 })
+        yield* turns(2)
+        assert.deepStrictEqual(yield* states, ["awaiting_approval"])
+        assert.match((yield* newestIntent).detail, /^waits for 2 of ana, ben, chloe, until .* must sign again/)
+        yield* TestClock.adjust("1 hour")
+        yield* turns(2)
+        assert.deepStrictEqual(yield* states, ["rejected"], "the new time ends it")
+        assert.lengthOf(yield* paid(sandbox), 0)
+      }, desk),
+    )
+  }
+})
+
 describe("a payment that people approve after a reload", () => {
   it.effect("ends unpaid where its rule pays the account by another party now", () =>
     flow(
