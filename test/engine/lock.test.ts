@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { planOf } from "../../src/http/planOf.ts"
 import { makeAllClears } from "../../src/store/alerts/allClears.ts"
@@ -82,5 +82,32 @@ describe("a rule whose payments come to nothing", () => {
       },
       { more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } } },
     ),
+  )
+
+  it.effect("locks itself again after an unlock by a clock that was ahead", () =>
+    flow(function* (options, sandbox) {
+      const controls = yield* Controls
+      const fail = Effect.gen(function* () {
+        for (let i = 0; i < 4 && (yield* (yield* Outbox).open).length === 0; i++) {
+          yield* TestClock.adjust("1 minute")
+          yield* round(options, sandbox, looking)
+        }
+        yield* end("denied")
+      })
+      yield* Effect.repeat(fail, { times: 2 })
+      yield* TestClock.adjust("2 minutes")
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
+      assert.lengthOf(yield* locks, 1)
+      const now = yield* Clock.currentTimeMillis
+      yield* TestClock.setTime(now + 365 * 86_400_000)
+      yield* controls.resume({ scope: "lock:keep-bob", reason: "line added", author: "ana" })
+      yield* TestClock.setTime(now + 4 * 86_400_000)
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
+      assert.deepStrictEqual(yield* locks, [], "the failures before it are old")
+      yield* Effect.repeat(fail, { times: 2 })
+      yield* TestClock.adjust("2 minutes")
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
+      assert.lengthOf(yield* locks, 1)
+    }),
   )
 })

@@ -11,10 +11,11 @@ import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { flow, pass, round } from "../support/Flow.ts"
+import { flow, paid, pass, round } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 import { deskFields } from "../support/Operators.ts"
 import { request } from "../support/TestClient.ts"
+import { arm, disarm } from "../support/TestFaults.ts"
 import { one } from "../support/TestSandbox.ts"
 
 const hour = 3_600_000
@@ -100,6 +101,45 @@ describe("a clock that no block agrees with", () => {
       yield* submitOnce()
       const [intent] = yield* outbox.open
       assert.lengthOf(yield* outbox.attempts(intent?.id ?? ""), 1)
+    }),
+  )
+
+  it.effect("ends no pause of a payment that is signed: its bytes are sent once the pause is over by blocks too", () =>
+    Effect.suspend(() => {
+      let ahead = 0
+      return flow(
+        function* (options, sandbox, client) {
+          const outbox = yield* Outbox
+          const sends = Effect.gen(function* () {
+            const [intent] = yield* outbox.recent(1)
+            return (yield* outbox.attempts(intent?.id ?? ""))[0]?.sends
+          })
+          yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
+          yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
+          yield* submitOnce()
+          yield* disarm(client)
+          assert.strictEqual(yield* sends, 1)
+          const until = (yield* Clock.currentTimeMillis) + 20_000
+          yield* (yield* Controls).pause({ scope: "party:alice", reason: "looks", author: "ana", until })
+          for (let i = 0; i < 8; i++) {
+            yield* round(options, sandbox, new Set(["submit"]))
+            ahead = 2 * hour
+            yield* submitOnce()
+            ahead = 0
+          }
+          assert.strictEqual(yield* sends, 1)
+          assert.deepStrictEqual(yield* paid(sandbox), [])
+          yield* rounds(options, sandbox, 40)
+          assert.lengthOf(yield* paid(sandbox), 1)
+        },
+        {
+          clock: (network) => ({
+            ...network,
+            currentTimeMillisUnsafe: () => network.currentTimeMillisUnsafe() + ahead,
+            currentTimeMillis: Effect.map(network.currentTimeMillis, (now) => now + ahead),
+          }),
+        },
+      )
     }),
   )
 

@@ -3,6 +3,7 @@ import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import type { Treasury } from "../../config/Treasury.ts"
 import { type HaltReason, haltText, type Invariant, keptReasons, remedyOf } from "../../domain/Halt.ts"
 import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
+import { endText } from "../../domain/Time.ts"
 import { visible } from "../../domain/text.ts"
 import { stopsPayment } from "../../rules/checks/stops.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
@@ -93,6 +94,8 @@ export class Controls extends Context.Service<
   Controls,
   {
     readonly pauses: Effect.Effect<ReadonlyArray<Pause>, StoreError>
+    /** Those that are not over at this time, Unix milliseconds. */
+    readonly pausesAt: (at: number) => Effect.Effect<ReadonlyArray<Pause>, StoreError>
     /** When a person last ended a pause of each scope, Unix milliseconds. */
     readonly ended: Effect.Effect<ReadonlyMap<string, number>, StoreError>
     readonly halts: Effect.Effect<ReadonlyArray<Halt>, StoreError>
@@ -183,20 +186,24 @@ export class Controls extends Context.Service<
           RETURNING seq`
         if (ended.length > 0) yield* journal.append({ kind: "resume", subject: reason, body: { detail } })
       })
+      const pausesAt = (at: number) =>
+        Effect.map(unended, (pauses) => {
+          const today = names()
+          return pauses
+            .filter(({ until }) => until === undefined || until > at)
+            .map((pause) => ({ ...pause, scope: shownScope(pause.kept, today) }))
+        })
       return Controls.of({
         halts,
-        ended: sql`SELECT scope, max(ended_at) AS "endedAt" FROM pauses WHERE ended_at IS NOT NULL GROUP BY scope`.pipe(
-          rowsOf(EndedRow, "Controls.ended"),
-          Effect.map((rows) => new Map(rows.map(({ scope, endedAt }) => [scope, endedAt]))),
+        // An end later than now is of a clock that was wrong: nothing would come after it.
+        ended: Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          sql`SELECT scope, max(ended_at) AS "endedAt" FROM pauses WHERE ended_at <= ${now} GROUP BY scope`.pipe(
+            rowsOf(EndedRow, "Controls.ended"),
+            Effect.map((rows) => new Map(rows.map(({ scope, endedAt }) => [scope, endedAt]))),
+          ),
         ),
-        pauses: Effect.flatMap(Clock.currentTimeMillis, (now) =>
-          Effect.map(unended, (pauses) => {
-            const today = names()
-            return pauses
-              .filter(({ until }) => until === undefined || until > now)
-              .map((pause) => ({ ...pause, scope: shownScope(pause.kept, today) }))
-          }),
-        ),
+        pauses: Effect.flatMap(Clock.currentTimeMillis, pausesAt),
+        pausesAt,
         pause: Effect.fn("Controls.pause")(({ scope, kept = keptScope(scope, names()), reason, author, until }) =>
           durable(
             "Controls.pause",
@@ -231,9 +238,7 @@ export const resumeCommand = (scope: string): string =>
   scope === "all" ? '"cofferer resume --reason TEXT"' : `"cofferer resume --scope ${scope} --reason TEXT"`
 
 export const untilText = (until: number | undefined | null): string =>
-  until == null
-    ? "until someone resumes it"
-    : `until ${new Date(until).toISOString().slice(0, 16).replace("T", " ")} UTC`
+  until == null ? "until someone resumes it" : endText(until)
 
 const pauseText = ({ scope, author, reason, until }: Pause): string =>
   `paused (${scope}) by ${author} ${untilText(until)}: ${reason}; ${resumeCommand(scope)}`
