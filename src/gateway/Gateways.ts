@@ -30,7 +30,7 @@ export class Gateways extends Context.Service<
      * one of them where fewer than a quorum answered.
      */
     readonly several: <A, R>(ask: Ask<A, R>) => Effect.Effect<ReadonlyArray<GatewayAnswer<A>>, GatewayError, R>
-    /** The same, with the answers of those that are quarantined: who asks judges by itself what they are worth. */
+    /** The same, with the answers of quarantined gateways, for a caller that judges them itself. */
     readonly everyone: <A, R>(ask: Ask<A, R>) => Effect.Effect<ReadonlyArray<GatewayAnswer<A>>, GatewayError, R>
   }
 >()("cofferer/gateway/Gateways") {}
@@ -43,7 +43,7 @@ interface GatewaysOptions {
   readonly quorum: number
   /** Names, the best first. */
   readonly ranked: Effect.Effect<ReadonlyArray<string>>
-  /** Names of those that do not count now. They are queried all the same: only so can they count again. */
+  /** Names of gateways whose answers do not count now. They are still queried, so that they can count again. */
   readonly quarantined: Effect.Effect<ReadonlySet<string>>
 }
 
@@ -59,10 +59,10 @@ export const makeGateways = Effect.fnUntraced(function* ({ all, quorum, ranked, 
     return (yield* ranked).flatMap((name) => (unheard.has(name) ? [] : (all.find((g) => g.name === name) ?? [])))
   })
   const severally =
-    (isHeard: boolean) =>
+    (withQuarantined: boolean) =>
     <A, R>(ask: Ask<A, R>) =>
       only === undefined
-        ? severalOf({ all, quorum, scope, quarantined, owed, isHeard }, ask)
+        ? severalOf({ all, quorum, scope, quarantined, owed, withQuarantined }, ask)
         : Effect.map(ask(only), (value) => [{ gateway: only, value }])
   return Gateways.of({
     all,
@@ -86,7 +86,7 @@ const isFinal = ({ reason }: GatewayError): boolean => reason._tag === "NotFound
 
 const isUnsupported = ({ reason }: GatewayError): boolean => reason._tag === "Unsupported"
 
-/** Where none answers: that the request is refused says most, that an operation is not there least. */
+/** The first answer. If none answers: the error that says most, a refusal first and a missing operation last. */
 const firstOf = Effect.fnUntraced(function* <A, R>(gateways: ReadonlyArray<Gateway>, ask: Ask<A, R>) {
   const errors: Array<GatewayError> = []
   for (const gateway of gateways) {
@@ -110,12 +110,12 @@ interface Asked {
   /** Answers that nobody waits for any more, by gateway. */
   readonly owed: Map<string, number>
   /** True if the caller also gets answers of quarantined gateways. They complete no quorum. */
-  readonly isHeard: boolean
+  readonly withQuarantined: boolean
 }
 
 /** Late requests continue in the background, so that their outcome updates the gateway's health. */
 const severalOf = Effect.fnUntraced(function* <A, R>(asking: Asked, ask: Ask<A, R>) {
-  const { all, quorum, scope, quarantined, owed, isHeard } = asking
+  const { all, quorum, scope, quarantined, owed, withQuarantined } = asking
   const unheard = yield* quarantined
   const answers: Array<GatewayAnswer<A>> = []
   const aside: Array<GatewayAnswer<A>> = []
@@ -132,7 +132,7 @@ const severalOf = Effect.fnUntraced(function* <A, R>(asking: Asked, ask: Ask<A, 
     if (Exit.isFailure(exit)) failed.push(exit.cause)
     else if (unheard.has(gateway.name)) {
       failed.push(Cause.fail(unbelieved(gateway.name)))
-      if (isHeard) aside.push({ gateway, value: exit.value })
+      if (withQuarantined) aside.push({ gateway, value: exit.value })
     } else answers.push({ gateway, value: exit.value })
     if (answers.length >= quorum) Deferred.doneUnsafe(enough, Effect.void)
     const isDecided = failed.length - aside.length > all.length - quorum

@@ -16,9 +16,9 @@ type GatewayState = (typeof gatewayStates)[number]
 export interface GatewayHealth {
   readonly name: string
   readonly state: GatewayState
-  /** Where it surely is: the older of the blocks that its chain and its rows named last; undefined before the first. */
+  /** The lower of the blocks that its chain and its rows named last; undefined before the first. */
   readonly height: bigint | undefined
-  /** The newer of them. Its chain is queried only when money moves. */
+  /** The higher of them. Its chain is queried only when money moves. */
   readonly named: bigint | undefined
   /** True if one of its last 20 requests gave a usable answer; false in a process that has just begun. */
   readonly isHeard: boolean
