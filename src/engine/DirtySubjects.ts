@@ -91,8 +91,9 @@ const changedOf = (
   return changed
 }
 
+/** The network's own counts even if each rule has another: by it plans are concluded (`clockGap`). */
 const limitsOf = (rules: ReadonlyArray<Rule>, network: number): ReadonlyArray<number> => [
-  ...new Set(rules.filter(isPaying).map(({ maxAgeMillis }) => maxAgeMillis ?? network)),
+  ...new Set([network, ...rules.filter(isPaying).flatMap(({ maxAgeMillis }) => maxAgeMillis ?? [])]),
 ]
 
 /** No balance was read yet, or the newest is too old or from the future. */

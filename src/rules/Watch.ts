@@ -39,7 +39,7 @@ export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
     }
   }
   const restless = new Set(subjects.keys())
-  // Which places a question has found so far: none between questions.
+  // Places that the running call of `due` has found; all 0 between calls.
   const marks = new Uint8Array(subjects.length)
   const timed = new Map<number, number>()
   let earliest = Number.POSITIVE_INFINITY

@@ -1,11 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { DirtySubjects } from "../../src/engine/DirtySubjects.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { flow, reason, round, states } from "../support/Flow.ts"
+import { rounds, ruleState } from "../support/Intents.ts"
+import { wageAt, wages } from "../support/LoneLiar.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 
@@ -55,6 +58,23 @@ describe("a round of decisions", () => {
       assert.strictEqual(yield* looks, 1)
       assert.strictEqual(yield* reason, "in_band")
     }),
+  )
+
+  it.effect("evaluates everything when clock and blocks agree again, also where rules take older balances", () =>
+    flow(
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 6, new Set(["decide"]))
+        yield* TestClock.adjust("2 minutes")
+        yield* decideOnce()
+        assert.strictEqual((yield* ruleState("wage"))?.episode, 0, "nothing is concluded by such a clock")
+        yield* rounds(options, sandbox, 3)
+        assert.isAbove((yield* ruleState("wage"))?.episode ?? 0, 0)
+        yield* TestClock.adjust("8 minutes")
+        yield* rounds(options, sandbox, 9)
+        assert.deepStrictEqual(yield* wages, ["confirmed"])
+      },
+      { rules: [{ ...wageAt("10 8 15 * *"), maxAge: "1h" }], keepBob: { maxAge: "1h" } },
+    ),
   )
 
   it.effect("forgets what a failed transaction wanted to remember", () =>
