@@ -1,5 +1,4 @@
-import { Clock, Effect, Option } from "effect"
-import { CycleConfig } from "../config/ConfigInForce.ts"
+import { Effect, Option } from "effect"
 import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { reasonText } from "../domain/Decision.ts"
 import { haltText } from "../domain/Halt.ts"
@@ -8,9 +7,8 @@ import { millisOf } from "../domain/Time.ts"
 import { Health } from "../gateway/Health.ts"
 import { maySend } from "../payments/planSend.ts"
 import { pausesText, stopsPayment } from "../rules/checks/stops.ts"
-import { clockGap } from "../rules/checks/wrongClock.ts"
 import { blockMillis, Observations } from "../store/balances/Observations.ts"
-import { Controls } from "../store/controls/Controls.ts"
+import { Controls, surePauses } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart, SolvedWork } from "../store/payments/outboxRows.ts"
@@ -18,23 +16,11 @@ import { type Framing, frame, type Transaction, transactionBytes, txHash, txVers
 import { ChainHeadCache, haltOnWrongChain, type Moment, momentNow } from "./ChainHeadCache.ts"
 import { InFlight } from "./InFlight.ts"
 
-/** Our clock, or the newest block's time where they differ and that is earlier: by a clock ahead no pause is over. */
-const sureTime = Effect.gen(function* () {
-  const now = yield* Clock.currentTimeMillis
-  const watermark = yield* (yield* Observations).watermark
-  const block = watermark && millisOf(watermark.timestamp)
-  const gap = clockGap(now, block, (yield* CycleConfig).treasury.network.maxAgeMillis)
-  return gap === undefined || block === undefined ? now : Math.min(now, block)
-})
-
 /** Why nothing may be signed or sent for the intent now; undefined where nothing is in the way. */
 export const blockedBy = Effect.fnUntraced(function* (intent: Intent) {
-  const controls = yield* Controls
-  const halts = yield* controls.halts
+  const halts = yield* (yield* Controls).halts
   if (halts.length > 0) return reasonText("halted", halts.map(haltText).join("; "))
-  const pauses = pausesText(
-    (yield* controls.pausesAt(yield* sureTime)).filter(stopsPayment(intent.rule, intent.payment)),
-  )
+  const pauses = pausesText((yield* surePauses).filter(stopsPayment(intent.rule, intent.payment)))
   return pauses === undefined ? undefined : reasonText("paused", pauses)
 })
 

@@ -4,11 +4,13 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { byOneConfig, ConfigInForce, treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { Payment } from "../../src/domain/Decision.ts"
+import { nanosOf } from "../../src/domain/Time.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { pauseScope, resumeScope } from "../../src/http/controlVerbs.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
@@ -20,6 +22,7 @@ import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
 import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { makeAllClears } from "../../src/store/alerts/allClears.ts"
 import { raise } from "../../src/store/alerts/raise.ts"
+import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls, holdsOf } from "../../src/store/controls/Controls.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alice, bob, eve, type FlowServices } from "../support/Flow.ts"
@@ -133,6 +136,30 @@ describe("a pause of what has another name now", () => {
         const { treasury } = (yield* ConfigInForce).now()
         yield* acceptTerms({ hash: termsHash(treasuryTermsOf({ treasury })), author: "ana", reason: "moved" })
         assert.include(yield* scopes, "asset:USDT")
+      })
+    }),
+  )
+
+  it.effect("is kept by a reload while the clock is ahead: it is not over by blocks", () =>
+    machine(function* (run) {
+      const now = 1_800_000_000_000
+      const ahead = now + 7_200_000
+      const pauseUntil = (scope: string) =>
+        Effect.flatMap(Controls, (controls) =>
+          controls.pause({ scope, reason: "audit", author: "ana", until: now + 3_600_000 }),
+        )
+      yield* TestClock.setTime(now)
+      yield* run(textWith({ mode: "live" }), function* () {
+        yield* (yield* Observations).rebase([], { timestamp: nanosOf(now), height: 9n })
+        yield* pauseUntil("party:bob")
+        yield* TestClock.setTime(ahead)
+        assert.containSubset(yield* reload(textWith({ mode: "live", key: eve }), true), { _tag: "Reloaded" })
+        yield* TestClock.setTime(now)
+        assert.deepStrictEqual(yield* scopes, [`party:${bob}`, "party:bob"])
+        yield* pauseUntil("rule:keep-bob")
+        yield* TestClock.setTime(ahead)
+        const renamed = textWith({ mode: "live", key: eve, rule: "fund-bob" })
+        assert.containSubset(yield* reload(renamed, true), { _tag: "Refused" })
       })
     }),
   )

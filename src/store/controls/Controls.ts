@@ -3,12 +3,13 @@ import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import type { Treasury } from "../../config/Treasury.ts"
 import { type HaltReason, haltText, type Invariant, keptReasons, remedyOf } from "../../domain/Halt.ts"
 import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
-import { endText } from "../../domain/Time.ts"
+import { endText, millisOf } from "../../domain/Time.ts"
 import { visible } from "../../domain/text.ts"
 import { stopsPayment } from "../../rules/checks/stops.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
 import { raise } from "../alerts/raise.ts"
+import { Observations } from "../balances/Observations.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
@@ -151,8 +152,7 @@ export class Controls extends Context.Service<
       const resume = Effect.fnUntraced(function* (scope: string, reason: string, author: string) {
         const at = yield* Clock.currentTimeMillis
         const ended = yield* sql.write`UPDATE pauses SET ended_at = ${at}
-          WHERE scope IN ${sql.in([scope, keptScope(scope, names())])} AND ended_at IS NULL
-          AND (until IS NULL OR until > ${at}) RETURNING seq`
+          WHERE scope IN ${sql.in([scope, keptScope(scope, names())])} AND ended_at IS NULL RETURNING seq`
         const lifted =
           scope === "all"
             ? yield* sql.write`UPDATE halts SET ended_at = ${at} WHERE reason NOT IN ${sql.in(keptReasons)}
@@ -233,6 +233,13 @@ export class Controls extends Context.Service<
     }),
   )
 }
+
+/** The pauses that are not over by our clock and by the newest block: by a clock that is ahead alone none is over. */
+export const surePauses = Effect.gen(function* () {
+  const now = yield* Clock.currentTimeMillis
+  const newest = (yield* (yield* Observations).watermark)?.timestamp
+  return yield* (yield* Controls).pausesAt(newest === undefined ? now : Math.min(now, millisOf(newest)))
+})
 
 export const resumeCommand = (scope: string): string =>
   scope === "all" ? '"cofferer resume --reason TEXT"' : `"cofferer resume --scope ${scope} --reason TEXT"`
