@@ -1,12 +1,12 @@
 import { Clock, Effect, Schema } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { alertKinds, catalogue } from "../domain/alerts/catalogue.ts"
-import { acknowledge, listAlerts, resend, showAlert } from "../store/alerts/alertRecords.ts"
+import { acknowledge, alertsMax, listAlerts, resend, showAlert } from "../store/alerts/alertRecords.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { addSilence, endSilence, silencesNow } from "../store/alerts/silences.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Words } from "./controlVerbs.ts"
-import { problem } from "./stories.ts"
+import { problem, rowsShown } from "./stories.ts"
 
 const Seq = Schema.Int.check(Schema.isGreaterThan(0))
 const optional = Schema.optional
@@ -34,7 +34,8 @@ const unknown = (seq: number) => problem(`no alert ${seq}`, 404, '"cofferer aler
 
 /** Alerts that stand, or all of them, and the silences in force. */
 export const alertsView = Effect.fn("Alerts.view")(function* (limit: number, everything: boolean) {
-  return { alerts: yield* listAlerts(limit, everything ? "all" : "standing"), silences: yield* silencesNow }
+  const alerts = yield* listAlerts(rowsShown(limit, alertsMax), everything ? "all" : "standing")
+  return { alerts, silences: yield* silencesNow }
 })
 
 export const alertStory = (seq: number) => Effect.map(showAlert(seq), (found) => found ?? unknown(seq))

@@ -48,13 +48,15 @@ export const intentView = Effect.fnUntraced(function* (intent: Intent, treasury?
 })
 
 const listMax = 1_000
-const listDefault = 20
 
-/** Payments with their attempts, newest first. A limit that is none gives twenty. */
+/** How many rows a list shows: as many as it was asked for, up to `max`; 20 where the limit is no number of rows. */
+export const rowsShown = (limit: number, max: number): number =>
+  Number.isInteger(limit) && limit > 0 ? Math.min(limit, max) : 20
+
+/** Payments with their attempts, newest first. */
 export const listIntents = Effect.fnUntraced(function* (limit: number) {
   const outbox = yield* Outbox
-  const count = Number.isInteger(limit) && limit > 0 ? Math.min(limit, listMax) : listDefault
-  return yield* Effect.forEach(yield* outbox.recent(count), (intent) => intentView(intent))
+  return yield* Effect.forEach(yield* outbox.recent(rowsShown(limit, listMax)), (intent) => intentView(intent))
 })
 
 /** Why a request to this API is refused, with its HTTP status. */

@@ -45,6 +45,10 @@ describe("the control socket", () => {
       assert.deepStrictEqual((yield* ask(options, "/api/v1/halt", said)).json, { halted: true })
       for (let i = 0; i < 4; i++) yield* round(options, sandbox)
       assert.deepStrictEqual([yield* states, yield* reason], [[], "halted"])
+      for (const query of ["?limit=1", "?limit=x", "?limit=1e300", "?limit=0", "?limit=-1", ""]) {
+        const listed = yield* ask(options, `/api/v1/alerts${query}`)
+        assert.deepStrictEqual([listed.status, at(listed, "alerts.0.kind")], [200, "halt"], query)
+      }
       const [halt] = yield* (yield* Controls).halts
       assert.containSubset(halt, { reason: "operator", detail: "ana: something is odd" })
       const paged = (yield* (yield* AlertQueue).due(10)).filter(({ severity }) => severity === "page")
@@ -145,7 +149,9 @@ describe("the control socket", () => {
       const tooShort = yield* ask(options, "/api/v1/intents/z")
       assert.strictEqual(tooShort.status, 404)
       assert.strictEqual(at(tooShort, "error"), 'no payment "z"')
-      assert.strictEqual(at(yield* ask(options, "/api/v1/intents?limit=5"), "0.id"), id)
+      for (const query of ["?limit=5", "?limit=x", "?limit=0", "?limit=-1", ""]) {
+        assert.strictEqual(at(yield* ask(options, `/api/v1/intents${query}`), "0.id"), id, query)
+      }
     }),
   )
 })

@@ -54,6 +54,9 @@ const which = {
   all: "1 = 1",
 }
 
+/** Alerts that one call shows or sends again. */
+export const alertsMax = 10_000
+
 /**
  * The newest alerts, newest first: `standing` those that stand or that a receiver never got, `raised` those that
  * stand or stood, `all` their all-clears too.
@@ -102,7 +105,7 @@ export const resend = Effect.fn("Alerts.resend")(
     const now = yield* Clock.currentTimeMillis
     const one = seq === undefined ? undefined : yield* showAlert(seq)
     const all =
-      seq === undefined ? (yield* listAlerts(limitMax, "standing")).filter(({ dead }) => dead > 0) : [one ?? []].flat()
+      seq === undefined ? (yield* listAlerts(alertsMax, "standing")).filter(({ dead }) => dead > 0) : [one ?? []].flat()
     const ended =
       yield* sql`SELECT e.alert, e.by, b.severity FROM (SELECT ${sql.literal(endedByA)} AS alert, a.seq AS by
       FROM alerts a, ${keysOfA(sql)}) e JOIN alerts b ON b.seq = e.alert`.pipe(rowsOf(EndedRow, "Alerts.ended"))
@@ -131,6 +134,3 @@ export const resend = Effect.fn("Alerts.resend")(
   },
   (effect) => Effect.flatMap(Sql, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.resend"))),
 )
-
-/** Alerts that one call shows or sends again. */
-const limitMax = 10_000
