@@ -209,9 +209,7 @@ const differenceOf = (inForce: InForce, now: Plan, changed: InForce, then: Plan)
     onlyChanged: without(after, before),
     nowPermitted: weakens(old!, next!),
     noLongerPermitted: weakens(next!, old!).map((words) =>
-      words
-        .replace(/, before (?!.*, before )/, ", now ")
-        .replace(/: no line allowed it before$/, ": no line allows it now"),
+      words.replaceAll(", before ", ", now ").replace(/: no line allowed it before$/, ": no line allows it now"),
     ),
     /** Assets whose decimals differ: equal texts are different amounts. */
     decimals: decimalsText(inForce, changed),

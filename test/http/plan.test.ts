@@ -14,9 +14,10 @@ import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { callCofferer } from "../support/CommandLine.ts"
-import { arrange, explained, explainedFields, explainedTreasury, payment } from "../support/Explained.ts"
+import { arrange, explained, explainedFields, explainedTreasury, line, payment } from "../support/Explained.ts"
 import { inTransaction } from "../support/inTransaction.ts"
 import { it } from "../support/it.ts"
+import { deskFields } from "../support/Operators.ts"
 import { testStore } from "../support/TestStore.ts"
 import { treasuryText } from "../support/treasury.ts"
 
@@ -106,6 +107,23 @@ describe("a plan", () => {
       assert.include(answer.text, `now permitted: policy line 1, reserve -> hot, eve, cold, USDT: ${each}`)
       const same = yield* shown(treasury, treasury)
       assert.include(same.text, "the file equals what is in force")
+    }),
+  )
+
+  it.effect("compares what a changed file permits no longer by the values of the changed file", () =>
+    explained({}, function* () {
+      yield* arrange()
+      const policy = { allow: [{ ...line, approval: "desk" }] }
+      const [slow, fast] = [
+        yield* explainedTreasury({ policy, more: deskFields(1, "4h") }),
+        yield* explainedTreasury({ policy, more: deskFields(2, "1h") }),
+      ]
+      const { text } = yield* shown(fast, slow)
+      assert.match(
+        text,
+        /no longer permitted: policy line 1: 1 of .* must approve, now 2 of .*, they have 4 h, now 60 min$/m,
+      )
+      assert.notMatch(text, /no longer permitted: .*before/)
     }),
   )
 

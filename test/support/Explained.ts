@@ -54,7 +54,7 @@ const keepHot = {
   name: "keep",
   topUp: { from: "reserve", levels: [{ party: "hot", asset: "USDT", below: "1_000", target: "2_000" }] },
 }
-const line = {
+export const line = {
   from: "reserve",
   to: ["hot", "eve", "cold"],
   asset: "USDT",
