@@ -86,7 +86,8 @@ const services: { readonly [K in HttpKind]: Service<Options[K]> } = {
 
   slack: ({ url, text }, notification) => {
     const said = slackText(cut(textOf(notification, text), 2_500))
-    const blocks = [{ type: "section", text: { type: "mrkdwn", text: cut(said, 3_000), verbatim: true } }]
+    const section = cut(said, 3_000).replace(/&[a-z]*…$/, "…")
+    const blocks = [{ type: "section", text: { type: "mrkdwn", text: section, verbatim: true } }]
     return [{ url: plain(url), body: JSON.stringify({ text: said, blocks }) }]
   },
 

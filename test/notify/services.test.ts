@@ -186,7 +186,7 @@ describe("a receiver of a service", () => {
   it.effect("cuts what its service would refuse as too long", function* () {
     yield* TestClock.setTime(now)
     const service = yield* serviceServer
-    const long = { ...page, key: `harbor/${"k".repeat(300)}`, detail: `${"<".repeat(5_000)}\u{1F6A8}` }
+    const long = { ...page, key: `harbor/${"k".repeat(300)}`, detail: `a${"<".repeat(5_000)}\u{1F6A8}` }
     const { url } = service
     const send = (options: Omit<ReceiverOptions, "name">) => sendTo({ name: "desk", ...options }, long)
     yield* send({ slack: { url } })
@@ -196,6 +196,7 @@ describe("a receiver of a service", () => {
     const lengthAt = (call: number, ...path: ReadonlyArray<string | number>): number =>
       String(path.reduce((value, key) => Reflect.get(value as object, key), service.calls[call]?.json)).length
     assert.isAtMost(lengthAt(0, "blocks", 0, "text", "text"), 3_000)
+    assert.match(JSON.stringify(service.calls[0]?.json), /^(?!.*&[a-z]*…)/, "no entity is cut in two")
     assert.strictEqual(lengthAt(1, "content"), 2_000)
     assert.strictEqual(lengthAt(2, "text"), 4_096)
     assert.strictEqual(lengthAt(3, "payload", "summary"), 1_024)
