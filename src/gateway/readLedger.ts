@@ -67,6 +67,7 @@ interface Range {
 const walk = Effect.fnUntraced(function* (transport: Transport, range: Range) {
   const { publicKey, types, since, until } = range
   const rows: Array<LedgerEntry> = []
+  const known = new Set<string>()
   let mark: BlockMark | undefined
   let complete = true
   let start = since - (since % second)
@@ -84,10 +85,12 @@ const walk = Effect.fnUntraced(function* (transport: Transport, range: Range) {
     for (const row of page.rows) {
       if (row.from !== publicKey || !types.includes(row.type)) continue
       const entry = `${row.timestamp} ${row.transferId}`
-      // Each entry has a time of its own. One that comes twice stands where another is missing.
+      // Each entry has a time of its own. One that comes twice in a range stands where another is missing; one at the
+      // end of a range may come in the next one again.
       if (seen.has(entry)) complete = false
-      else rows.push(row)
+      else if (!known.has(entry)) rows.push(row)
       seen.add(entry)
+      known.add(entry)
     }
     if (last) return { rows, complete, mark }
     start += size

@@ -18,6 +18,11 @@ const pageOf = (nodes: ReadonlyArray<object>, hasNextPage: boolean) => ({
   },
 })
 
+const rangeOf = (url: URL) => {
+  const time = (end: string) => BigInt(url.searchParams.get(`dateRange.${end}Timestamp`) ?? 0)
+  return [time("start"), time("end")] as const
+}
+
 layer(live, { excludeTestServices: true })("ledger entries of a gateway", (it) => {
   it.effect("counts how often each transfer left the key's account, and nothing else that moved", function* () {
     const others = [{ transferType: 23 }, { transferType: "TRANSFER_TYPE_DEPOSIT" }, { fromAccountPartyId: "other" }]
@@ -54,14 +59,23 @@ layer(live, { excludeTestServices: true })("ledger entries of a gateway", (it) =
     assert.isFalse(sends.complete)
   })
 
+  it.effect("counts an entry between two ranges once, also where a gateway lists it in both", function* () {
+    const between = start + 5n * 86_400n * second
+    const entry = { transferId: "a", timestamp: String(between) }
+    const server = yield* startGateway((response, arrived, socket) => {
+      const [from, to] = rangeOf(arrived.url)
+      json(pageOf(from <= between && between <= to ? [entry] : [], false))(response, arrived, socket)
+    })
+    const sends = yield* GatewayReader.make(yield* openTransport(server.url)).sends(key, start, between + second)
+    assert.deepStrictEqual([[...sends.counts], sends.complete], [[["a", 1]], true])
+  })
+
   it.effect("halves a range that overflows and says where it gave up", function* () {
-    const fits = (url: URL) => {
-      const [from, to] = ["start", "end"].map((end) => BigInt(url.searchParams.get(`dateRange.${end}Timestamp`) ?? 0))
-      return to! - from! <= 86_400n * second
-    }
-    const server = yield* startGateway((response, arrived, socket) =>
-      json(pageOf([{ transferId: "a" }], !fits(arrived.url)))(response, arrived, socket),
-    )
+    const server = yield* startGateway((response, arrived, socket) => {
+      const [from, to] = rangeOf(arrived.url)
+      const entry = { transferId: "a", timestamp: String(from + 1n) }
+      json(pageOf([entry], to - from > 86_400n * second))(response, arrived, socket)
+    })
     const history = GatewayReader.make(yield* openTransport(server.url))
     const sends = yield* history.sends(key, start, start + 3n * 86_400n * second)
     assert.isTrue(sends.complete)
