@@ -50,16 +50,16 @@ export const makePastBalances = (sql: Sql) => {
       rowsOf(RowFound, "Observations.at"),
       Effect.map((rows) => rows[0]),
     )
-  const opening = ({ party, asset, market, type }: AccountKey, at: bigint) =>
+  const opening = ({ party, asset, market, type }: AccountKey, after: bigint, at: bigint) =>
     sql`SELECT balance, timestamp FROM openings WHERE party = ${party} AND asset = ${asset} AND market = ${market}
-      AND type = ${type} AND timestamp <= ${at} ORDER BY timestamp DESC LIMIT 1`.pipe(
+      AND type = ${type} AND timestamp > ${after} AND timestamp <= ${at} ORDER BY timestamp DESC LIMIT 1`.pipe(
       rowsOf(RowFound, "Observations.at"),
       Effect.map((rows) => rows[0]),
     )
-  /** By its newest row or opening balance. */
-  const heldAt = Effect.fnUntraced(function* (account: AccountRow, at: bigint) {
-    const row = yield* lastRow(account.id, -1n, at)
-    const begun = yield* opening(account, at)
+  /** By its newest row or opening balance after a time. */
+  const heldAt = Effect.fnUntraced(function* (account: AccountRow, at: bigint, after = -1n) {
+    const row = yield* lastRow(account.id, after, at)
+    const begun = yield* opening(account, after, at)
     return row === undefined || (begun !== undefined && begun.timestamp > row.timestamp) ? begun : row
   })
   /** 0 before its first row, where all rows since the beginning are there. */
@@ -75,7 +75,7 @@ export const makePastBalances = (sql: Sql) => {
     const place = `${account.id} ${window}`
     const known = found.get(place)
     if (known !== undefined && known.at <= at && at - known.since < believedNanos) {
-      const balance = (yield* lastRow(account.id, known.at, at))?.balance ?? known.balance
+      const balance = (yield* heldAt(account, at, known.at))?.balance ?? known.balance
       found.set(place, { ...known, at, balance })
       return balance
     }
