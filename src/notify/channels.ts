@@ -19,7 +19,7 @@ const wordsOf = (error: unknown): string => {
   return code === undefined ? "not reached" : `not reached (${code})`
 }
 
-/** Sends one request. The head of an answer says all: what follows is not awaited, and its connection is not kept. */
+/** Sends one request. Only the status of its answer counts: no body is read, and the connection is not kept. */
 const taken = Effect.fnUntraced(function* (
   receiver: string,
   client: HttpClient.HttpClient,
@@ -37,7 +37,7 @@ const taken = Effect.fnUntraced(function* (
 export const beatOf = (url: string, client: HttpClient.HttpClient) =>
   taken("heartbeat", client, HttpClientRequest.get(url))
 
-/** POSTs JSON; any 2xx answer means taken. A redirect is followed nowhere: it is an answer that is none. */
+/** POSTs JSON; any 2xx answer means taken. Redirects are not followed, and count as failures. */
 export const httpChannel = (
   name: string,
   posts: NonNullable<ReturnType<typeof postsOf>>,
@@ -64,7 +64,7 @@ export const httpChannel = (
 
 /**
  * Runs an operator's program, without a shell: the notification is JSON on its standard input, an exit with 0 means
- * taken. It gets nothing of this process' environment, where secrets may stand, and what it writes is read by nobody.
+ * taken. It gets nothing of this process' environment, which may hold secrets; its output is discarded.
  */
 export const commandChannel = (
   name: string,
@@ -87,7 +87,7 @@ export const commandChannel = (
       child.on("exit", (code, signal) =>
         resume(code === 0 ? Effect.void : Effect.fail(failed(`ended with ${signal ?? code}`))),
       )
-      // Who does not read it all ends the pipe; the exit says whether that is a failure.
+      // A program that does not read all of it breaks the pipe; its exit code tells whether it failed.
       child.stdin.on("error", () => {})
       child.stdin.end(`${JSON.stringify(jsonOf(notification, text))}\n`)
       return Effect.sync(() => {

@@ -48,9 +48,9 @@ export type Resolver = (
 ) => void
 
 /**
- * The lookup of each connection: who connects goes to an address that was judged, and no other. A name of which any
- * address is private fails with `privateCode`, unless it is among the permitted. Addresses that are written as such are
- * looked up by nobody: who writes one means it.
+ * Looks up names for connections, which use exactly the addresses that were checked. A name with any private address
+ * fails with `privateCode`, unless it is permitted. An address that the configuration gives as numbers is not looked
+ * up, so it may be private.
  */
 export const publicOnly =
   (permitted: ReadonlySet<string>, resolve: Resolver = systemLookup): LookupFunction =>

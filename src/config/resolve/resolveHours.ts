@@ -77,7 +77,7 @@ export const duringOf = (
 
 const remedy = 'write minute hour day month weekday, such as "0 9 1 * *" or "0 9 last * *"'
 
-/** The plan, where it is one that comes again and again. */
+/** The schedule; undefined where its text is wrong, or names a time that never comes. */
 export const resolveSchedule = (
   raw: NonNullable<RuleText["schedule"]>,
   path: Path,

@@ -179,7 +179,7 @@ const problemOf = (operator: string, key: string, parties: Parties, people: Peop
   return before === key ? undefined : [`"${operator}" has another key above`, "one person, one key"]
 }
 
-/** A policy line's wish: the group, and from which amount on. */
+/** The group that a policy line names; undefined where it names none, or one that is not known. */
 const approvalOfLine = (
   line: { readonly approval?: string | undefined; readonly approvalAbove?: string | undefined },
   groups: Approvals,

@@ -187,6 +187,6 @@ const clearOf = (
     const remedy = `set clear ${isBelow ? "above" : "below"} ${level}, or remove it: the condition then ends at ${level}`
     report.add(path, `clear ${raw} is ${isBelow ? "less" : "more"} than the trigger ${level} (${when.side})`, remedy)
   }
-  // Back at the level itself is back.
+  // The level itself clears the alert.
   return { _tag: "Not", of: { ...when, units } }
 }

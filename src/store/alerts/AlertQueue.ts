@@ -170,7 +170,7 @@ const makeEnd = (sql: Sql) =>
       yield* sql.write`UPDATE deliveries SET state = ${sql.literal(next)}, tries = tries + ${tried}, ${changed}
         WHERE receiver = ${receiver} AND alert IN ${seqs}`
       if (resolves === undefined || state !== "delivered") return
-      // After its end it would fire for ever.
+      // Sent after its all-clear, an alert would fire for ever.
       yield* sql.write`UPDATE deliveries SET state = 'dead_letter' WHERE receiver = ${receiver} AND state = 'pending'
         AND alert IN (SELECT ${sql.literal(endedByA)} FROM alerts a, ${keysOfA(sql)} WHERE a.seq IN ${seqs})`
     },

@@ -45,7 +45,7 @@ export class Drifts extends Context.Service<
     readonly all: Effect.Effect<ReadonlyArray<Drift>, StoreError>
     /**
      * Notes one comparison: a drift begins where there was none, and takes its newest balances where there was. It ends
-     * for accounts, named as by `accountName`, that agree a second time, in a listing of a later block than all that
+     * for accounts, named as by `accountKeyText`, that agree a second time, in a listing of a later block than all that
      * was known at the first. Accounts that could not be compared stay as they are.
      */
     readonly note: (seen: {

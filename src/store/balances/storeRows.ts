@@ -126,7 +126,7 @@ const rowKeyOf = (timestamp: bigint, id: number): string => `${timestamp}|${id}`
  * Leaves out rows that contradict a stored row or one before them: the first stays. `sound` has each row once, `fresh`
  * those of them that are not stored.
  */
-const sortOut = (
+const withoutContradictions = (
   rows: ReadonlyArray<BalanceChange>,
   idOf: (index: number) => number,
   stored: ReadonlyMap<string, bigint>,
@@ -259,8 +259,8 @@ export const makeStoreRows = (sql: Sql): StoreRows => {
     return changesOf(newest, known, news)
   })
 
-  /** Rows that were sorted out, with the ids that are known of them. */
-  const again = (rows: ReadonlyArray<BalanceChange>, idOf: (row: BalanceChange) => KnownBalance | undefined) => {
+  /** Groups the rows that remain, with what is known of their accounts. */
+  const regroup = (rows: ReadonlyArray<BalanceChange>, idOf: (row: BalanceChange) => KnownBalance | undefined) => {
     const grouped = groupRows(rows)
     return { grouped, known: grouped.newest.map(idOf) }
   }
@@ -274,10 +274,10 @@ export const makeStoreRows = (sql: Sql): StoreRows => {
       return { newest: grouped.newest, known }
     }
     const knownOf = new Map(rows.map((row, i) => [row, known[grouped.places[i]!]]))
-    const sorted = sortOut(rows, (i) => known[grouped.places[i]!]!.id, stored)
-    const fresh = again(sorted.fresh, (row) => knownOf.get(row))
-    yield* keepRows(sorted.fresh, fresh.grouped, fresh.known)
-    const sound = again(sorted.sound, (row) => knownOf.get(row))
+    const left = withoutContradictions(rows, (i) => known[grouped.places[i]!]!.id, stored)
+    const fresh = regroup(left.fresh, (row) => knownOf.get(row))
+    yield* keepRows(left.fresh, fresh.grouped, fresh.known)
+    const sound = regroup(left.sound, (row) => knownOf.get(row))
     return { newest: sound.grouped.newest, known: sound.known }
   })
 

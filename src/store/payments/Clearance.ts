@@ -11,18 +11,18 @@ const unchecked = "the ledger is not yet compared with the journal"
 export class Clearance extends Context.Service<
   Clearance,
   {
-    /** Nothing where something stands against everybody. */
+    /** Grants nothing while a quarantine lasts. */
     readonly grant: (party: string) => Effect.Effect<void, StoreError>
     readonly isGranted: (party: string) => Effect.Effect<boolean>
     /** Revokes every clearance: all must be checked again. */
     readonly revoke: Effect.Effect<void>
-    /** Why nothing may be signed for anybody yet, in words; undefined: nothing stands against it. */
+    /** Sets why nothing may be signed for any party yet, in words; undefined ends it. */
     readonly quarantine: (why: string | undefined) => Effect.Effect<void, StoreError>
-    /** True once the start's checks found no obstacle for any party. */
+    /** True while there is no quarantine. */
     readonly isOpen: Effect.Effect<boolean>
     /** Why nothing may be signed for the party yet; undefined once it may. */
     readonly lacking: (party: string) => Effect.Effect<string | undefined>
-    /** The journal's newest entry when nothing stood against the party any more; undefined while something does. */
+    /** The journal's newest entry at the time from which the party may sign; undefined while it may not. */
     readonly since: (party: string) => Effect.Effect<number | undefined>
   }
 >()("cofferer/store/Clearance") {

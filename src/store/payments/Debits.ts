@@ -36,7 +36,7 @@ const unsent: ReadonlySet<string> = new Set(["proposed", "awaiting_approval", "r
 const toPayment = (row: typeof PaymentColumns.Type): KnownPayment => {
   const { id, asset, amount, feeMax, fee, state, createdAt, updatedAt, settledAt, executions } = row
   const isOpen = !finals.has(state) && !unsent.has(state)
-  // Where more executions are noted than one, the first is among them even of a payment that was said to be none.
+  // The first execution of a payment that was settled as not executed is noted as the second.
   const times = state === "confirmed" || isOpen ? Math.max(1, executions) : Math.max(0, executions - 1)
   const cost = amount + (fee ?? feeMax)
   return { id, asset, cost, times, isOpen, createdAt, updatedAt, settledAt: settledAt ?? undefined }
@@ -61,7 +61,7 @@ export const debitBook = Effect.fnUntraced(function* (party: string, after: bigi
     WHERE timestamp > ${after} AND party = ${party} AND type = ${general} AND market = ''
     ORDER BY timestamp, opening DESC, asset LIMIT ${rowsMax}`.pipe(rowsOf(GeneralColumns, "Debits.rows"))
   const since = millisOf(rows[0]?.timestamp ?? 0n) - earlierMillis
-  // The sign keeps SQLite from reading all payments ever made, in order, for the few that are wanted.
+  // By "+created_at" SQLite sorts the few rows found, in place of reading all payments ever made in order.
   const payments = yield* sql`SELECT id, asset_id AS asset, amount, fee_max AS "feeMax", fee, state,
     created_at AS "createdAt", updated_at AS "updatedAt", settled_at AS "settledAt",
     (SELECT coalesce(max(n), 0) FROM duplicates WHERE intent_id = intents.id) AS executions

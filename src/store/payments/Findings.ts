@@ -46,7 +46,7 @@ export type EndedAttempt = typeof EndedRow.Type
 /** Block time (Unix nanoseconds) of the oldest listed transfer, by key. */
 type Reach = ReadonlyMap<string, bigint>
 
-/** How a stranger came to be known. */
+/** The verb by which people acknowledged a stranger. */
 type Acknowledgement = "adopted" | "recovered"
 
 /** Findings of one listing. */
@@ -81,7 +81,7 @@ export class Findings extends Context.Service<
     readonly executions: (transferId: string) => Effect.Effect<number, StoreError>
     /** Transfer id of our newest listed payment of a kind with a known movement; undefined: none. */
     readonly newestListed: (party: string, command: IntentCommand) => Effect.Effect<string | undefined, StoreError>
-    /** Strangers that are not known yet, oldest first. */
+    /** Strangers that nobody has acknowledged yet, oldest first. */
     readonly strangers: Effect.Effect<ReadonlyArray<UnrecognizedTransfer>, StoreError>
     /** Listed transfers with this tag, no attempts of this store, acknowledged or not; oldest first. */
     readonly bearing: (party: string, tag: string) => Effect.Effect<ReadonlyArray<UnrecognizedTransfer>, StoreError>
@@ -176,7 +176,7 @@ const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: Unrecognized
   yield* sql.write`UPDATE listed_transfers SET receiver = ${to}, reference = ${reference}, tag = ${tag}, own = ${own}
     WHERE id = ${id} AND receiver = ''`
   if (listed.isAgreed !== true) return false
-  // So it would be where one gateway told of it first, and left the tag out.
+  // A single gateway may have left the tag out: what a quorum answers replaces it.
   const amount = listed.amount.toString()
   const mended = yield* sql.write`UPDATE listed_transfers SET receiver = ${to}, asset = ${asset}, amount = ${amount},
     reference = ${reference}, tag = ${tag}, own = ${own} WHERE id = ${id} AND (receiver <> ${to} OR asset <> ${asset}

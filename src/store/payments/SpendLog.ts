@@ -81,8 +81,8 @@ export class SpendLog extends Context.Service<
     readonly attempts: (intentId: string) => Effect.Effect<ReadonlyArray<Signed>, StoreError>
     readonly record: (spend: Spend) => Effect.Effect<void, StoreError>
     /**
-     * Notes that a payment came to its end: executed at that time (Unix milliseconds), or never. Whatever is said here,
-     * what was signed counts for 24 hours. Nothing signed: nothing changes.
+     * Notes that a payment came to its end: executed at that time (Unix milliseconds), or never. What was signed counts
+     * for 24 hours in either case. Changes nothing where nothing was signed.
      */
     readonly close: (intentId: string, executedAt: number | undefined) => Effect.Effect<void, StoreError>
     /** Judges and records in one transaction: of two at once the second sees what the first recorded. */
