@@ -151,8 +151,11 @@ export class Controls extends Context.Service<
         effect.pipe(sql.withTransaction, storeError(name))
       const resume = Effect.fnUntraced(function* (scope: string, reason: string, author: string) {
         const at = yield* Clock.currentTimeMillis
+        // Over is what `surePauses` calls over.
         const ended = yield* sql.write`UPDATE pauses SET ended_at = ${at}
-          WHERE scope IN ${sql.in([scope, keptScope(scope, names())])} AND ended_at IS NULL RETURNING seq`
+          WHERE scope IN ${sql.in([scope, keptScope(scope, names())])} AND ended_at IS NULL
+          AND (until IS NULL OR until > ${at}
+            OR until > (SELECT max(timestamp) / 1000000 FROM watermarks WHERE name = 'balances')) RETURNING seq`
         const lifted =
           scope === "all"
             ? yield* sql.write`UPDATE halts SET ended_at = ${at} WHERE reason NOT IN ${sql.in(keptReasons)}
