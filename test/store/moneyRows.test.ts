@@ -4,6 +4,8 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
+import { nanosOf } from "../../src/domain/Time.ts"
+import { Observations } from "../../src/store/balances/Observations.ts"
 import { Approvals } from "../../src/store/controls/Approvals.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
@@ -48,7 +50,9 @@ describe("a person's resume", () => {
       )
       assert.strictEqual(yield* controls.resume({ scope: "rule:a", ...words }), 0, "a second time")
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual(yield* controls.resume({ scope: "rule:c", ...words }), 1, "one that our clock calls over")
+      assert.strictEqual(yield* controls.resume({ scope: "rule:c", ...words }), 0, "one whose time is over")
+      yield* (yield* Observations).rebase([], { timestamp: nanosOf(start), height: 1n })
+      assert.strictEqual(yield* controls.resume({ scope: "rule:c", ...words }), 1, "over by our clock alone")
     }),
   )
 
