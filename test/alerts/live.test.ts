@@ -8,7 +8,7 @@ import { NotifyError } from "../../src/notify/Channel.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { acknowledge, listAlerts, resend, showAlert } from "../../src/store/alerts/alertRecords.ts"
-import type { Reminders } from "../../src/store/alerts/LiveAlerts.ts"
+import { makeReminders, type Reminders } from "../../src/store/alerts/LiveAlerts.ts"
 import { raise, raiseOver } from "../../src/store/alerts/raise.ts"
 import { addSilence, endSilence } from "../../src/store/alerts/silences.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
@@ -168,6 +168,25 @@ describe("a silence", () => {
     assert.deepStrictEqual(yield* gotIn(hour), [])
     assert.strictEqual((yield* listAlerts(10, "standing"))[0]?.silenced, 2)
     assert.sameMembers((yield* gotIn(2 * hour)).slice(0, 2), ["desk page halt 1", "log page halt 1"])
+  })
+
+  it.effect("begins no transaction each second for what it holds back", function* () {
+    yield* silence(2 * hour)
+    yield* halted
+    yield* gotIn(hour)
+    let transactions = 0
+    const client = new Proxy(yield* Sql, {
+      get: (target, key) => {
+        if (key === "withTransaction") transactions++
+        return Reflect.get(target, key)
+      },
+    })
+    const remind = yield* makeReminders.pipe(Effect.provideService(Sql, client))
+    const before = transactions
+    const reminders = { repeatMillis: undefined, steps: [], forgetful: new Set<string>(), hasRule: () => true }
+    assert.deepStrictEqual([yield* remind(reminders), transactions - before], [false, 0])
+    yield* TestClock.adjust(hour)
+    assert.isTrue(yield* remind(reminders))
   })
 
   it.effect("lets nobody hear of what begins and ends within it", function* () {

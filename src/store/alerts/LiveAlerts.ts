@@ -53,13 +53,18 @@ export const makeReminders = Effect.gen(function* () {
     d.receiver, d.state, d.updated_at AS "updatedAt" FROM alerts a JOIN deliveries d ON d.alert = a.seq
     WHERE a.ended_at IS NULL ORDER BY a.seq`.pipe(rowsOf(OpenRow, "Alerts.open"))
   const open = database.memoryOf<ReadonlyArray<Open>>("alerts", "deliveries")("", read)
+  const due = Effect.fnUntraced(function* (reminders: Reminders, now: number) {
+    const rows = yield* open
+    const all = dueOf(rows, reminders, now)
+    if (all.again.length + all.more.length === 0) return all
+    const silences = yield* silencesAt(sql, now)
+    const isAudible = (row: Open) => !silences.some((silence) => isSilencing(silence, row))
+    return dueOf(rows.filter(isAudible), reminders, now)
+  })
   const remind = Effect.fnUntraced(
     function* (reminders: Reminders) {
       const now = yield* Clock.currentTimeMillis
-      const rows = yield* open
-      const silences = yield* silencesAt(sql, now)
-      const audible = rows.filter((row) => !silences.some((silence) => isSilencing(silence, row)))
-      const { again, more } = dueOf(audible, reminders, now)
+      const { again, more } = yield* due(reminders, now)
       for (const { seq, receiver, state } of again) {
         // What was held back is no repetition, and its tries show that it may have arrived all the same.
         const kept = state === "silenced" ? 1 : 0
@@ -77,7 +82,7 @@ export const makeReminders = Effect.gen(function* () {
   )
   // Asked each second where mostly none is: that must not take the write lock.
   return Effect.fnUntraced(function* (reminders: Reminders) {
-    const { again, more } = dueOf(yield* open, reminders, yield* Clock.currentTimeMillis)
+    const { again, more } = yield* due(reminders, yield* Clock.currentTimeMillis)
     return again.length + more.length > 0 && (yield* remind(reminders))
   })
 })
