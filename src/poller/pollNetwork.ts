@@ -18,11 +18,11 @@ const parametersMillis = 60_000
  * Gateways that say that they have no parameters, after some were read. It counts as told once they say so again after
  * this time: a proxy says it of parameters that are there.
  */
-const unserved = Effect.map(Settings, (settings) => makeTrouble(settings, "parametersUnserved", 300_000))
+const unserved = Effect.map(Settings, (settings) => makeTrouble(settings, "parametersUnserved", 15_000))
 
 /**
  * Reads the network's parameters if the gateway has them: fees and minimums depend on them. Earlier ones are removed
- * once it says for minutes that it has none: their source may have been wrong.
+ * once it says for 15 s that it has none: their source may have been wrong.
  */
 export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   const { parameters } = yield* GatewayReader

@@ -120,7 +120,7 @@ describe("a count of transfers that the gateway told", () => {
 })
 
 describe("parameters of the network that the gateway told", () => {
-  it.effect("are forgotten once the operation is gone for minutes, and the configured fee applies", () =>
+  it.effect("are forgotten once the operation is gone for a while, and the configured fee applies", () =>
     behind(function* (front) {
       yield* read
       assert.isDefined(yield* terms)
@@ -128,7 +128,7 @@ describe("parameters of the network that the gateway told", () => {
       front.manner = without(parametersPath)
       yield* minute
       yield* read
-      yield* TestClock.adjust("5 minutes")
+      yield* TestClock.adjust("15 seconds")
       yield* read
       assert.strictEqual((yield* listed).size, 0)
       assert.isUndefined(yield* terms)
@@ -179,7 +179,7 @@ describe("parameters of the network that the gateway told", () => {
           b.manner = without(parametersPath)
           yield* minute
           yield* read
-          yield* TestClock.adjust("5 minutes")
+          yield* TestClock.adjust("15 seconds")
           yield* read
           assert.strictEqual((yield* listed).size, 0)
         },
