@@ -14,7 +14,7 @@ interface Held {
   readonly reading: number
   readonly watch: Watch
   readonly ageLimits: ReadonlyArray<number>
-  /** What all subjects depend on: `stops` of the round, and which age limits the balances exceed. */
+  /** All that each subject depends on, as text: `stops` of the round, and age limits that balances exceed. */
   readonly world: string
   readonly accounts: ReadonlyArray<AccountBalance>
 }

@@ -52,7 +52,7 @@ const keepPlans = Effect.fnUntraced(function* (plans: Plans) {
 /** Stores the plans of rules that replace no others. */
 export const keepRules = (rules: ReadonlyArray<Rule>, mode: string) => keepPlans(plansOf(byKey(rules), mode))
 
-/** What names stood for before. */
+/** Keys and assets that names stood for before. */
 type Former = Pick<Terms, "parties" | "assets">
 
 /** True if one of its names stands for another key or asset than before. */

@@ -67,7 +67,8 @@ interface Range {
 const walk = Effect.fnUntraced(function* (transport: Transport, range: Range) {
   const { publicKey, types, since, until } = range
   const rows: Array<LedgerEntry> = []
-  const known = new Set<string>()
+  /** Start of the range that an entry came in last. */
+  const known = new Map<string, bigint>()
   let mark: BlockMark | undefined
   let complete = true
   let start = since - (since % second)
@@ -81,16 +82,14 @@ const walk = Effect.fnUntraced(function* (transport: Transport, range: Range) {
       if (size < second) return { rows, complete: false, mark }
       continue
     }
-    const seen = new Set<string>()
     for (const row of page.rows) {
       if (row.from !== publicKey || !types.includes(row.type)) continue
       const entry = `${row.timestamp} ${row.transferId}`
       // Each entry has a time of its own. One that comes twice in a range stands where another is missing; one at the
       // end of a range may come in the next one again.
-      if (seen.has(entry)) complete = false
+      if (known.get(entry) === start) complete = false
       else if (!known.has(entry)) rows.push(row)
-      seen.add(entry)
-      known.add(entry)
+      known.set(entry, start)
     }
     if (last) return { rows, complete, mark }
     start += size

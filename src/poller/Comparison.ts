@@ -33,7 +33,7 @@ type ListedAccounts =
   /** The gateway has no such operation. */
   | { readonly _tag: "Unsupported" }
 
-/** The largest page that networks giveUp: one page is one moment. */
+/** The largest page that networks give: one page is one moment. */
 const pageRows = 5_000
 
 /** All accounts of the parties with their balances. A gateway without block headers is believed to be settled late. */

@@ -87,7 +87,7 @@ const isDue = Effect.fnUntraced(function* (key: string) {
   return hasElapsed(last, yield* Clock.currentTimeMillis, readMillis)
 })
 
-/** What was read, and when, as one change. */
+/** Stores an answer and the time of its reading as one change. */
 const keepRead = Effect.fnUntraced(function* <R>(key: string, kept: Effect.Effect<unknown, StoreError, R>) {
   const readAt = String(yield* Clock.currentTimeMillis)
   const noted = (yield* Settings).set(key, readAt)

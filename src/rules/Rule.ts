@@ -35,7 +35,7 @@ export interface RuleBase {
   readonly floor: ReadonlyMap<string, BaseUnits>
   /** Lower numbers take scarce funds and transfers first. */
   readonly priority: number
-  /** What to do if the payer cannot cover the need above its floor: pay a part, or nothing. */
+  /** Payment if the payer cannot cover the need above its floor: a part, or none. */
   readonly onShort: "partial" | "hold"
   /** A balance that was never seen holds the rule, or counts as nothing. */
   readonly onNoData: "hold" | "zero"
