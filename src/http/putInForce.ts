@@ -87,7 +87,7 @@ const scopesOf = ({ parties, assets }: Terms): ReadonlyArray<readonly [name: str
   ...[...assets.values()].map(({ symbol, id }) => [`asset:${symbol}`, `asset:${id}`] as const),
 ]
 
-/** Keys and assets of all names, as text. The terms' hash has no names: of two receivers either may have the other's. */
+/** Keys and assets of names, as text. The terms' hash has no names: of two receivers either may have the other's. */
 const namesOf = (terms: Terms): string => scopesOf(terms).map(String).sort().join()
 
 /**
