@@ -133,6 +133,11 @@ describe("a file of rules in code", () => {
       /^it cannot be run: .*not extensible/,
     ],
     ["does not end at its top", "for (;;);", /^it does not end within 5 s/],
+    [
+      "grows without end",
+      "for (const all = []; ; ) all.push(new Uint8Array(50_000_000).fill(1))",
+      /^it takes more than 512 MB of memory; reduce the memory that it needs/,
+    ],
   ])("that %s is refused as it is read", async (_, top, says) => {
     assert.match(await refusal(written([paysAll], top)), says)
   })
