@@ -1,6 +1,6 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
-import { DurationText, durationMillis } from "../config/schema/Fields.ts"
+import { DurationText, durationMillis, isDay, isInstant } from "../config/schema/Fields.ts"
 import { type HoldReason, restText } from "../domain/Decision.ts"
 import { timeText } from "../domain/Time.ts"
 import { ageText } from "../domain/text.ts"
@@ -255,7 +255,7 @@ const paymentText = ({ attempt, story }: Extract<Explained, { about: "payment" }
 const isDuration = Schema.is(DurationText)
 
 export const MomentText = Schema.String.check(
-  Schema.makeFilter((text: string) => isDuration(text) || !Number.isNaN(Date.parse(text)), {
+  Schema.makeFilter((text: string) => isDuration(text) || isDay(text) || isInstant(text), {
     expected: "a duration back from now, such as 5m, or a time such as 2026-11-21T10:00:00Z",
   }),
 )

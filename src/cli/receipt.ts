@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs"
 import { Console, Effect, Option, Schema, SchemaGetter } from "effect"
 import { Command, Flag } from "effect/cli"
+import { isDay, isInstant } from "../config/schema/Fields.ts"
 import { readUtf8 } from "../config/yaml/readBytes.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { plural, visible, visibleJson, visibleLines } from "../domain/text.ts"
@@ -245,13 +246,11 @@ const eachPage = <E, R>(
   })
 
 const dayMillis = 86_400_000
-const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text)
 
 /** Begin and end of a date, in Unix milliseconds; equal for a time. Undefined if the text is neither. */
 export const instantOf = (text: string): { readonly begin: number; readonly end: number } | undefined => {
-  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.test(text)
-  const begin = isDay(text) || isTime ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(begin) || (isDay(text) && new Date(begin).toISOString().slice(0, 10) !== text)) return undefined
+  if (!isDay(text) && !isInstant(text)) return undefined
+  const begin = Date.parse(text)
   return { begin, end: isDay(text) ? begin + dayMillis : begin }
 }
 

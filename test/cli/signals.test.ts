@@ -40,7 +40,9 @@ describe("a daemon that runs", () => {
   let daemon: SteppedDaemon
 
   beforeAll(async () => {
-    writeFileSync(file, steppedSandbox())
+    const vega = "d1984e3d365faa05bcafbe41f50f90e3663ee7c0da22bb1e24b164e9532691b2"
+    const text = steppedSandbox().replace("\nparties:", `\n  VEGA: { id: ${vega}, decimals: 18 }\nparties:`)
+    writeFileSync(file, text.replace(/(hot: +{ publicKey: "[0-9a-f]+") }/, '$1, floor: { VEGA: "1" } }'))
     daemon = startStepped(file, data)
     await daemon.line(lineWith("rule idle", "24,310.00"))
   })
@@ -62,6 +64,7 @@ describe("a daemon that runs", () => {
     assert.strictEqual(new Set(subjects).size, subjects.length, "each subject once")
     const hot = lines.find((line) => line["subject"] === "hot/USDT")
     assert.deepInclude(hot?.["facts"], { balance: "24,310.00", inBand: true })
+    assert.strictEqual(lines.find((line) => line["subject"] === "hot/VEGA")?.["detail"], "unknown")
   })
 
   plainIt("halts at SIGUSR2, and goes on after resume", async () => {

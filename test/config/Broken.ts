@@ -106,6 +106,11 @@ export const broken: ReadonlyArray<Broken> = [
     /not encrypted on the way to mx.example/,
   ),
   receiver("a mail to nobody", "email: { host: mx.example, from: a@b.example, to: [] }", /at least one mail address/),
+  receiver(
+    "a port above all ports",
+    "email: { host: mx.example, port: 65536, from: a@b.example, to: [c@d.example] }",
+    /email\.port: "65536" is not valid; write a port from 1 to 65535/,
+  ),
   receiver("a secret that is missing", "pagerduty: { key: { file: nowhere } }", /no such file: .*nowhere/),
   receiver("a program that is missing", "command: { program: ./nowhere }", /no such file: .*nowhere.* name a program/),
   mistake(
@@ -227,6 +232,13 @@ export const broken: ReadonlyArray<Broken> = [
     /rules #1 for: "30" is not valid; write a duration such as "30s"/,
   ),
   mistake("a duration of centuries", "keep: 400d", "keep: 999999999d", /a duration of at most 36500d/),
+  mistake("centuries behind a zero", "reconcile: 5m", "reconcile: 0999999999d", /a duration/),
+  mistake(
+    "a day that its month lacks",
+    "rules:",
+    'maintenance: [{ name: move, from: "2026-02-31T00:00:00Z", until: "2026-03-09T00:00:00Z" }]\nrules:',
+    /maintenance #1 from: .* write a time that the calendar has/,
+  ),
   mistake("a duration of nothing", "busy: 1s", "busy: 0s", /a duration above zero/),
   mistake(
     "a fee in percent",

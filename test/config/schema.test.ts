@@ -123,6 +123,8 @@ const differing: ReadonlyArray<string> = [
   "a gateway in the clear",
   "a gateway with a password",
   "a duration of centuries",
+  "centuries behind a zero",
+  "a day that its month lacks",
   "an amount in floating point",
   "a key given twice",
   "a second document",

@@ -14,6 +14,7 @@ import {
   Name,
   PercentText,
   PeriodText,
+  PortText,
   UrlText,
   WholeText,
 } from "../../src/config/schema/Fields.ts"
@@ -41,6 +42,7 @@ const forms = Object.entries({
   amount: AmountText,
   decimal: DecimalText,
   percent: PercentText,
+  "1 to 65535": PortText,
   "host:port": ListenText,
   time: InstantText,
   url: UrlText,

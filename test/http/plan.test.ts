@@ -241,6 +241,7 @@ describe("the commands explain and plan", () => {
         [4, /did you mean "keep"\?\n$/, ["explain", "kepp"]],
         [4, /journal knows no payment/, ["explain", "0".repeat(64)]],
         [2, /such as 5m/, ["explain", "keep", "--at", "soon"]],
+        [2, /such as 5m/, ["explain", "keep", "--at", "5"]],
       ] as const) {
         const refused = yield* call(...args)
         assert.deepStrictEqual([refused.code, refused.stdout], [code, ""], refused.stderr)

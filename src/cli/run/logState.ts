@@ -62,7 +62,7 @@ const subjectsOf = (view: View): ReadonlyArray<Subject> => [
   ...view.accounts.map(({ party, asset, balance, inBand, reserved, incoming, observation }) => ({
     about: "account",
     subject: `${party}/${asset}`,
-    detail: `${balance}${inBand ? "" : ", out of band"}`,
+    detail: `${balance}${inBand === false ? ", out of band" : ""}`,
     facts: { balance, inBand, reserved, incoming, block: observation?.block },
   })),
   ...view.rules.map(({ name, subject, sentence, state, reason }) => ({

@@ -55,8 +55,6 @@ export const resolveMaintenance = (raw: TreasuryFile, report: Reporter): Readonl
   (raw.maintenance ?? []).flatMap(({ name, from, until }, i) => {
     const path = ["maintenance", i]
     const [start, end] = [Date.parse(from), Date.parse(until)]
-    if (Number.isNaN(start)) report.add([...path, "from"], `"${from}" is not a time`, "write a date that exists")
-    if (Number.isNaN(end)) report.add([...path, "until"], `"${until}" is not a time`, "write a date that exists")
     if (end <= start) report.add([...path, "until"], `it ends before it begins`, "set until after from")
     return [{ name, from: start, until: end }]
   })

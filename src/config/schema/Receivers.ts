@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { nameRemedy } from "../yaml/decodeAll.ts"
-import { CountText, exactlyOne, HttpText, oneOf, text } from "./Fields.ts"
+import { exactlyOne, HttpText, oneOf, PortText, text } from "./Fields.ts"
 
 const optional = Schema.optional
 const keyForm = /^(0x)?[0-9a-fA-F]{64}$/
@@ -70,7 +70,7 @@ const fields = {
   email: optional(
     Schema.Struct({
       host: text(/^[A-Za-z0-9.:_-]{1,253}$/, "the name of a mail server"),
-      port: optional(CountText),
+      port: optional(PortText),
       tls: optional(oneOf("implicit", "starttls", "none")),
       user: optional(Schema.String),
       password: optional(SecretFile),

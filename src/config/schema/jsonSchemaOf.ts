@@ -26,7 +26,7 @@ const describing = (path: string): string | undefined => {
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 /** Largest whole number that is tried to find where a form of numbers ends. */
-const numberMax = 9_999
+const numberMax = 99_999
 
 /** Schema of the numbers that a YAML 1.2 reader makes of texts of this form. */
 const numbersOf = (pattern: string): JsonSchema | undefined => {
