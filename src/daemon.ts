@@ -6,6 +6,7 @@ import { ConfigInForce } from "./config/ConfigInForce.ts"
 import { readHaltFile, version } from "./config/files.ts"
 import { engineLoop } from "./engine/Engine.ts"
 import { neededOf, operatorsInForce } from "./http/agreeing.ts"
+import { noteHaltFile } from "./http/controlVerbs.ts"
 import { forgetUndelivered } from "./http/readFacts.ts"
 import { noteStarted } from "./http/reload.ts"
 import { termsLoop } from "./http/termsApproval.ts"
@@ -81,12 +82,9 @@ const checkStore = Effect.fnUntraced(function* ({ mode, dataDir }: DaemonOptions
  */
 const applyHaltFile = Effect.fnUntraced(function* ({ dataDir, postgresUrlFile }: DaemonOptions) {
   const controls = yield* Controls
-  const said = yield* readHaltFile(dataDir)
-  const isHalted = Effect.map(controls.halts, (halts) => halts.some(({ reason }) => reason === "halt_file"))
-  if (said !== undefined) return (yield* isHalted) ? undefined : yield* haltSigning("halt_file", said)
+  if ((yield* readHaltFile(dataDir)) !== undefined) return yield* noteHaltFile(dataDir)
   const isKept = postgresUrlFile !== undefined || neededOf(yield* operatorsInForce) > 0
-  if (isKept && (yield* isHalted)) return
-  yield* controls.release("halt_file", "the HALT file is gone")
+  if (!isKept) yield* controls.release("halt_file", "the HALT file is gone")
 })
 
 /** The HALT file works within half a second, with no network and no command line; and so does a disk's end. */

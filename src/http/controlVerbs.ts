@@ -4,6 +4,7 @@ import type { Treasury } from "../config/Treasury.ts"
 import { sumText } from "../domain/Decision.ts"
 import { keptReasons } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { visible } from "../domain/text.ts"
 import { assetScopes, lockScope } from "../rules/checks/stops.ts"
 import { Controls, haltSigning, type Pause } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
@@ -139,12 +140,19 @@ export const haltAll = Effect.fnUntraced(function* ({ reason, author }: typeof H
   return { halted: true }
 })
 
-/** A HALT file that no daemon has seen yet is a halt as well: where operators are named nobody takes it away alone. */
-const noteHaltFile = Effect.fnUntraced(function* ({ dataDir }: StoreOwner) {
-  if (neededOf(yield* operatorsInForce) === 0) return
+/** Text of a HALT file that is no halt yet; undefined if there is no file, or what it says is in force. */
+const newHaltFile = Effect.fnUntraced(function* (dataDir: string) {
   const said = yield* readHaltFile(dataDir)
-  const isKnown = (yield* (yield* Controls).halts).some(({ reason }) => reason === "halt_file")
-  if (said !== undefined && !isKnown) yield* haltSigning("halt_file", said)
+  if (said === undefined) return undefined
+  const isKnown = ({ reason, detail }: { readonly reason: string; readonly detail: string }) =>
+    reason === "halt_file" && detail === visible(said)
+  return (yield* (yield* Controls).halts).some(isKnown) ? undefined : said
+})
+
+/** Halts by a HALT file, unless what it says is in force. */
+export const noteHaltFile = Effect.fnUntraced(function* (dataDir: string) {
+  const said = yield* newHaltFile(dataDir)
+  if (said !== undefined) yield* haltSigning("halt_file", said)
 })
 
 /** Halts and locks set by the program that a resume would end. */
@@ -175,7 +183,8 @@ export const resumeScope = Effect.fnUntraced(function* (
   // A pause can be ended even if nothing has its name any more.
   const unknown = scopeProblem(where.treasury, asked.scope, yield* (yield* Controls).pauses)
   if (unknown !== undefined) return unknown
-  if (asked.scope === "all") yield* noteHaltFile(where)
+  // A HALT file that no daemon has seen yet is a halt as well: where operators are named nobody takes it away alone.
+  if (asked.scope === "all" && neededOf(yield* operatorsInForce) > 0) yield* noteHaltFile(where.dataDir)
   // One transaction: a halt that comes meanwhile is in what the operators sign, or is not ended.
   const ended = (yield* Database).write(resume(where, asked))
   return yield* agreeing(where.treasury, signature, ended)
@@ -183,6 +192,8 @@ export const resumeScope = Effect.fnUntraced(function* (
 
 const resume = Effect.fnUntraced(function* (where: StoreOwner, asked: Omit<typeof ResumeBody.Type, "signature">) {
   const { scope, reason } = asked
+  const isNew = scope === "all" && (yield* newHaltFile(where.dataDir)) !== undefined
+  if (isNew && neededOf(yield* operatorsInForce) > 0) return problem("a HALT file came meanwhile", 409, "try again")
   const ends = yield* endedBy(scope)
   const isOwn = ends.halts.length + ends.stops.length === 0
   const agreed = isOwn ? [] : yield* needAgreement(where.treasury, { kind: "resume", scope, ...ends, reason })

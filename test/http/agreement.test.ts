@@ -8,9 +8,11 @@ import { commandNames } from "../../src/cli/root.ts"
 import { prepare } from "../../src/daemon.ts"
 import { general } from "../../src/domain/Balance.ts"
 import { type Agrees, agreements, type VerbName } from "../../src/http/agreeing.ts"
+import { resumeScope } from "../../src/http/controlVerbs.ts"
 import { storeLayer } from "../../src/layers.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
+import { Database } from "../../src/store/database/Database.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { callCofferer } from "../support/CommandLine.ts"
@@ -376,6 +378,71 @@ describe("the table of agreement", () => {
         yield* controls.halt("store_error", "disk full")
         for (const signature of signatures) assert.strictEqual((yield* post({ signature })).status, 403)
         assert.isTrue(yield* isHalted("store_error"))
+      },
+      { more: deskFields() },
+    ),
+  )
+
+  it.effect("ends no halt that another person said after the signatures", () =>
+    controlled(
+      function* (options) {
+        const post = (path: string, body: object) => ask(options, `/api/v1/${path}`, body)
+        const resume = (more: object = {}) => post("resume", { scope: "all", ...why, ...more })
+        yield* post("halt", { reason: "maintenance", author: "ana" })
+        const text = textIn((yield* resume()).json)
+        assert.strictEqual((yield* resume({ signature: operatorSigns("ana", text) })).status, 202)
+        for (const author of ["chloe", "chloe", "ana"]) {
+          const reason = author === "ana" ? "maintenance" : "a key is stolen"
+          assert.strictEqual((yield* post("halt", { reason, author })).status, 200)
+        }
+        assert.strictEqual((yield* resume({ signature: operatorSigns("ben", text) })).status, 403)
+        assert.isTrue(yield* isHalted("operator"))
+        const both = textIn((yield* resume()).json)
+        assert.match(both, /ends halt 1: operator, since .+\nends halt 2: operator, since .+\nreason/)
+        yield* resume({ signature: operatorSigns("ana", both) })
+        assert.strictEqual((yield* resume({ signature: operatorSigns("ben", both) })).status, 200)
+        assert.isFalse(yield* isHalted("operator"))
+      },
+      { more: deskFields() },
+    ),
+  )
+
+  it.effect("ends no halt of a HALT file that says something else meanwhile", () =>
+    stopped(deskFields(), function* ({ dataDir, run }) {
+      const file = join(dataDir, "HALT")
+      assert.strictEqual((yield* run("halt")).code, 0)
+      assert.strictEqual((yield* run("resume", "--key", "KEY:ana")).code, 7)
+      writeFileSync(file, "chloe: a key is stolen\n")
+      assert.strictEqual((yield* run("resume", "--key", "KEY:ben")).code, 7)
+      assert.isTrue(existsSync(file))
+      const done = yield* run("resume", "--key", "KEY:ana")
+      assert.strictEqual(done.code, 0, done.stderr)
+      assert.isFalse(existsSync(file))
+    }),
+  )
+
+  it.effect("leaves a HALT file that comes while a resume waits for the store", () =>
+    controlled(
+      function* (options) {
+        const { treasury, dataDir } = options
+        const file = join(dataDir, "HALT")
+        const asked = { scope: "all", ...why }
+        yield* halted("operator")
+        const text = textIn((yield* ask(options, "/api/v1/resume", asked)).json)
+        yield* ask(options, "/api/v1/resume", { ...asked, signature: operatorSigns("ana", text) })
+        const database = yield* Database
+        const write: typeof database.write = (effect, undone) =>
+          Effect.suspend(() => {
+            writeFileSync(file, "chloe: a key is stolen\n")
+            return database.write(effect, undone)
+          })
+        const done = yield* resumeScope(
+          { treasury, dataDir },
+          { ...asked, signature: operatorSigns("ben", text) },
+        ).pipe(Effect.provideService(Database, { ...database, write }))
+        assert.containSubset(done, { status: 409 })
+        assert.isTrue(existsSync(file))
+        assert.isTrue(yield* isHalted("operator"))
       },
       { more: deskFields() },
     ),

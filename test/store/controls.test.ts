@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { Alert } from "../../src/domain/alerts/Alert.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
-import { Controls } from "../../src/store/controls/Controls.ts"
+import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
+import { Controls, haltSigning } from "../../src/store/controls/Controls.ts"
 import { type Spend, SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { restart } from "../support/TestStore.ts"
 
@@ -83,6 +84,23 @@ describe("controls", () => {
     ),
   )
 })
+
+it.effect("halts of people, and for second executions, stand beside those with other words", () =>
+  restart(
+    function* () {
+      for (const reason of ["operator", "halt_file", "duplicate_execution", "chain_changed"] as const) {
+        for (const detail of ["first", "second", "first"]) yield* haltSigning(reason, detail)
+      }
+    },
+    function* () {
+      const said = (yield* (yield* Controls).halts).map(({ reason, detail }) => `${reason} ${detail}`)
+      const each = ["operator", "halt_file", "duplicate_execution"].flatMap((one) => [`${one} first`, `${one} second`])
+      assert.deepStrictEqual(said, [...each, "chain_changed first"])
+      const pages = (yield* listAlerts(100, "all")).filter(({ name }) => name === "halt")
+      assert.strictEqual(pages.length, said.length)
+    },
+  ),
+)
 
 const spend = (intentId: string, k: number, amount: bigint, spentAt: number): Spend => ({
   intentId,

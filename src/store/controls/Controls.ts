@@ -85,6 +85,8 @@ const PauseRow = Schema.Struct({
 const EndedRow = Schema.Struct({ scope: Schema.String, endedAt: Schema.Int })
 /** Reasons of halts by people. Each such halt voids a waiting acceptance of terms, even if one is in force already. */
 const ofPeople: ReadonlyArray<string> = ["operator", "halt_file"] satisfies ReadonlyArray<HaltReason>
+/** Reasons that may halt several times, each with words of its own: who agrees to end one must know the others. */
+const severalTimes: ReadonlyArray<string> = [...ofPeople, "duplicate_execution"]
 
 /** Nothing is signed while one is in force. */
 const HaltRow = Schema.Struct({ seq: Schema.Int, reason: Schema.String, detail: Schema.String, at: Schema.Int })
@@ -118,8 +120,8 @@ export class Controls extends Context.Service<
       readonly author: string
     }) => Effect.Effect<number, StoreError>
     /**
-     * Adds a halt, unless one for this reason is in force. A new halt, and any by people, voids an acceptance of terms
-     * that still waits for its hour.
+     * Adds a halt, unless one for this reason is in force; of people, and for a second execution, one with these words.
+     * A new halt, and any by people, voids an acceptance of terms that still waits for its hour.
      */
     readonly halt: (reason: string, detail: string) => Effect.Effect<void, StoreError>
     /** Ends the halts of a reason, for a caller that sees their cause gone, such as a removed HALT file. */
@@ -175,11 +177,12 @@ export class Controls extends Context.Service<
         }
       })
       const halt = Effect.fnUntraced(function* (reason: string, said: string) {
-        const isIn = (yield* halts).some((h) => h.reason === reason)
+        const detail = visible(said)
+        const isSame = (h: Halt) => h.reason === reason && (h.detail === detail || !severalTimes.includes(reason))
+        const isIn = (yield* halts).some(isSame)
         const at = yield* Clock.currentTimeMillis
         if (!isIn || ofPeople.includes(reason)) yield* stopAcceptance(reason, at)
         if (isIn) return
-        const detail = visible(said)
         yield* sql.write`INSERT INTO halts ${sql.insert({ reason, detail, at })}`
         yield* journal.append({ kind: "halt", subject: reason, body: { detail } })
       })
@@ -299,7 +302,7 @@ export const haltSigningWith = Effect.fn("Controls.haltSigning")(function* <E, R
       const detail = yield* findings
       if (detail === undefined) return undefined
       yield* controls.halt(reason, detail)
-      const halt = (yield* controls.halts).find((h) => h.reason === reason)
+      const halt = (yield* controls.halts).findLast((h) => h.reason === reason)
       const remedy = remedyOf(reason, detail)
       const words = reason === "operator" ? `halted by ${detail}` : detail
       const isNew = yield* raise("halt", { reason, seq: halt?.seq ?? 0, detail: words, remedy })
