@@ -3,7 +3,7 @@ import type { Treasury } from "../config/Treasury.ts"
 import { alertKinds, catalogue } from "../domain/alerts/catalogue.ts"
 import { acknowledge, alertsMax, listAlerts, resend, showAlert } from "../store/alerts/alertRecords.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
-import { addSilence, endSilence, silencesNow } from "../store/alerts/silences.ts"
+import { addSilence, endSilence, neverSilenced, silencesNow } from "../store/alerts/silences.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Words } from "./controlVerbs.ts"
 import { problem, rowsShown } from "./stories.ts"
@@ -56,6 +56,7 @@ export const silenceAlerts = Effect.fn("Alerts.silenceVerb")(function* (asked: t
   if (name === null && kind === null && subject === null) {
     return problem("it would silence every alert", 400, "name an alert, or --name, --kind or --subject")
   }
+  if (name === neverSilenced) return problem(`no silence covers ${name}`, 409, '"cofferer alerts ack" ends it')
   if (found === undefined && name !== null && !Object.hasOwn(catalogue, name)) {
     return problem(
       `no alert has the name ${name}`,

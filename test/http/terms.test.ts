@@ -11,6 +11,7 @@ import { loadTreasury, treasuryOf } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { operatorsInForce, takeAgreement, treasuryPlace } from "../../src/http/agreeing.ts"
+import { silenceAlerts } from "../../src/http/alertVerbs.ts"
 import { haltAll } from "../../src/http/controlVerbs.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
@@ -19,6 +20,7 @@ import { acceptTerms, settleTerms, termsChangeOf, termsLoop } from "../../src/ht
 import { type DaemonOptions, daemonLayer, storeLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
+import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { Approvals } from "../../src/store/controls/Approvals.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -423,6 +425,23 @@ describe("terms accept, where operators are named whose keys are lost", () => {
         assert.deepStrictEqual(yield* halts, ["terms"])
         yield* pass(file, sandbox, 1)
         assert.deepStrictEqual(yield* halts, [])
+      }),
+    ),
+  )
+
+  it.effect("pages people also where its page is silenced before or after", () =>
+    broken((file) =>
+      life(file, function* () {
+        const asked = { millis: 3_600_000, reason: "drill", author: "zoe" }
+        const pages = Effect.map(listAlerts(60, "all"), (all) => all.filter(({ name }) => name === "terms_changed"))
+        yield* silenceAlerts({ ...asked, kind: "config" })
+        yield* acceptTerms({ hash: hashOf(file), ...by })
+        yield* silenceAlerts({ ...asked, subject: file.treasury.name })
+        const [page, ...more] = yield* pages
+        assert.deepStrictEqual([page?.silenced, page?.pending, more], [0, 1, []])
+        for (const other of [{ seq: page!.seq }, { name: "terms_changed" }]) {
+          assert.containSubset(yield* silenceAlerts({ ...asked, ...other }), { status: 409 })
+        }
       }),
     ),
   )

@@ -1,4 +1,5 @@
 import { Clock, Effect, Schema } from "effect"
+import type { AlertName } from "../../domain/alerts/catalogue.ts"
 import { rowsOf } from "../database/columns.ts"
 import { change, Sql } from "../database/Sql.ts"
 import { storeError } from "../database/StoreError.ts"
@@ -19,8 +20,12 @@ type AlertSilence = typeof SilenceRow.Type
 /** Parts of an alert that a silence is compared with. */
 type Silenced = Record<"name" | "kind" | "subject", string>
 
+/** No silence covers it: weaker terms come into force where nobody halts in the hour after this page. */
+export const neverSilenced = "terms_changed" satisfies AlertName
+
 /** True if the alert is one of those that the silence names. */
 export const isSilencing = ({ name, kind, subject }: AlertSilence, alert: Silenced): boolean =>
+  alert.name !== neverSilenced &&
   (name === null || name === alert.name) &&
   (kind === null || kind === alert.kind) &&
   (subject === null || subject === alert.subject)
@@ -59,7 +64,7 @@ export const addSilence = Effect.fn("Alerts.silence")(
     const [row] = yield* sql.write`INSERT INTO silences ${sql.insert({ ...silence, at })} RETURNING id`
     const { name, kind, subject } = silence
     yield* sql.write`UPDATE deliveries SET state = 'silenced', updated_at = ${at} WHERE state = 'pending' AND alert IN
-      (SELECT seq FROM alerts WHERE resolves IS NULL AND name = coalesce(${name}, name)
+      (SELECT seq FROM alerts WHERE resolves IS NULL AND name <> ${neverSilenced} AND name = coalesce(${name}, name)
         AND kind = coalesce(${kind}, kind) AND subject = coalesce(${subject}, subject))`
     return Number(row?.["id"])
   },
