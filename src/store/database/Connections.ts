@@ -67,8 +67,10 @@ const sessionSettings = ({ lastsMillis }: LeaseTerms) => ({
 const tlsOf = (url: Redacted.Redacted): { readonly ssl?: true } => {
   if (!URL.canParse(Redacted.value(url))) return {}
   const { hostname, searchParams } = new URL(Redacted.value(url))
-  const host = searchParams.get("host") ?? hostname
-  return host === "" || host.startsWith("/") || isLoopback(host) || searchParams.has("sslmode") ? {} : { ssl: true }
+  // Of what stands there twice the client takes the last; "prefer" would let the network in between take TLS away.
+  const host = searchParams.getAll("host").at(-1) ?? hostname
+  const isPlain = searchParams.getAll("sslmode").at(-1) === "disable"
+  return host === "" || host.startsWith("/") || isLoopback(host) || isPlain ? {} : { ssl: true }
 }
 
 /** 64-bit integers leave as number where a number holds them exactly, as SQLite's do. */
