@@ -111,6 +111,7 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
   if (accounts.length === 0)
     return problem(`${asked.party} has no account of "${asked.asset}"`, 404, "give an asset's symbol or id")
   const mismatches = (yield* drifts.all).filter(isOwn)
+  const before = (yield* (yield* Journal).trail("balances")).findLast(({ kind }) => kind === "rebase")
   const agreed = yield* needAgreement(treasury, {
     kind: "rebase",
     party: asked.party,
@@ -118,6 +119,7 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
     asset: asked.asset,
     assetId: asset,
     mismatches: mismatches.map((one) => haltNamed({ seq: one.seq, reason: subjectOf(treasury, one), at: one.since })),
+    replaces: before?.seq ?? 0,
     reason: asked.reason,
   })
   const openings = accounts.map(({ stored: _, reported: balance, ...key }) => ({

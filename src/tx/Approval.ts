@@ -86,6 +86,8 @@ export type Agreement =
       readonly assetId: string
       /** Mismatches of the account in force. */
       readonly mismatches: ReadonlyArray<HaltNamed>
+      /** Journal entry of the last rebase; 0 where there is none. Once it is done, the approval fits no more. */
+      readonly replaces: number
       readonly reason: string
     }
 
@@ -175,6 +177,7 @@ const factsOf = (asked: Agreement): ReadonlyArray<Fact> => {
         ["asset", asked.asset],
         ["asset id", asked.assetId],
         ...numbered("mismatch", asked.mismatches),
+        ...(asked.replaces === 0 ? [] : [["after the rebase of journal entry", String(asked.replaces)] as const]),
         ["reason", asked.reason],
       ]
   }

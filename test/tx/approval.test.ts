@@ -200,7 +200,7 @@ describe("an approval", () => {
     const rebase = {
       kind: "rebase",
       ...{ party: "hot", partyKey: "1".repeat(64), asset: "USDT", assetId: "a".repeat(64) },
-      reason: "a lie",
+      ...{ replaces: 0, reason: "a lie" },
     } as const
     const asked: ReadonlyArray<Agreement> = [
       { kind: "terms", replaces: 7, terms: "c".repeat(64), weaker: ["one", "two"] },
@@ -218,6 +218,7 @@ describe("an approval", () => {
       { ...resolve, outcome: `executed ${"f".repeat(64)}` },
       { ...rebase, mismatches: halts },
       { ...rebase, mismatches: [] },
+      { ...rebase, mismatches: [], replaces: 9 },
       { ...rebase, mismatches: [], assetId: "b".repeat(64) },
     ]
     const later = now + 21_600_000
