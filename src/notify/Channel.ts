@@ -62,19 +62,23 @@ export type ReceiverOptions = WithSecrets<ReceiverConfig, Redacted.Redacted>
 export const plain = (value: string | Redacted.Redacted): string =>
   typeof value === "string" ? value : Redacted.value(value)
 
-/** The JSON of webhooks and commands, version 1: chats show its texts as they are, so nothing unseen may be in them. */
+/** The same without unseen characters: receivers show its texts, which may be of outsiders, as they are. */
+export const seenOf = ({ subject, detail, fields, resolves, ...rest }: Notification): Notification => ({
+  ...rest,
+  subject: visible(subject),
+  detail: visible(detail),
+  fields: Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [visible(key), typeof value === "string" ? visible(value) : value]),
+  ),
+  resolves: resolves?.map((one) => ({ ...one, subject: visible(one.subject) })),
+})
+
+/** The JSON of webhooks and commands, version 1. */
 export const jsonOf = (notification: Notification, template: string | undefined) => ({
   version: 1,
   state: stateOf(notification),
   ...notification,
-  subject: visible(subjectText(notification)),
-  detail: visible(notification.detail),
-  fields: Object.fromEntries(
-    Object.entries(notification.fields).map(([key, value]) => [
-      visible(key),
-      typeof value === "string" ? visible(value) : value,
-    ]),
-  ),
+  subject: subjectText(notification),
   at: new Date(notification.at).toISOString(),
   resolves: notification.resolves?.map(({ key }) => key),
   ...(template === undefined ? {} : { text: textOf(notification, template) }),
@@ -82,7 +86,7 @@ export const jsonOf = (notification: Notification, template: string | undefined)
 
 const defaultText = "{severity} {treasury}: {subject}: {detail}"
 
-/** The line that people read, without unseen characters. The severity of an all-clear reads "resolved". */
+/** The line that people read. The severity of an all-clear reads "resolved". */
 export const textOf = (notification: Notification, template = defaultText): string => {
   const { severity, treasury, kind, detail, fields, resolves } = notification
   const values: Readonly<Record<TextVariable, string>> = {
@@ -95,7 +99,7 @@ export const textOf = (notification: Notification, template = defaultText): stri
       .map(([name, value]) => `${name}=${value}`)
       .join(" "),
   }
-  return fillText(template, (name) => visible(values[name as TextVariable]))
+  return fillText(template, (name) => values[name as TextVariable])
 }
 
 /** At most `max` UTF-16 units: services refuse what is longer. */

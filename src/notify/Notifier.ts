@@ -10,6 +10,7 @@ import {
   NotifyError,
   plain,
   type ReceiverOptions,
+  seenOf,
   subjectText,
 } from "./Channel.ts"
 import { beatOf, commandChannel, httpChannel, mailChannel } from "./channels.ts"
@@ -78,7 +79,7 @@ export class Notifier extends Context.Service<
         const channel = channels.find((c) => c.name === receiver)
         return channel === undefined
           ? Effect.fail(new NotifyError({ receiver, detail: "no such receiver is configured any more" }))
-          : channel.send(notification)
+          : channel.send(seenOf(notification))
       },
     })
 

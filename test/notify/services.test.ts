@@ -23,6 +23,31 @@ const told = Effect.fnUntraced(function* (receiver: (url: string) => Omit<Receiv
 })
 
 describe("a receiver of a service", () => {
+  it.effect("gets no unseen character of an outside name", function* () {
+    const { calls, url } = yield* serviceServer
+    const subject = "\u202eUSDT\u200b"
+    const outside = { ...page, subject, detail: "\u2066paid", fields: { symbol: subject, "n\u2067": 1 } }
+    const over = { ...allClear, resolves: [{ ...allClear.resolves![0]!, subject }] }
+    const receivers: ReadonlyArray<Omit<ReceiverOptions, "name">> = [
+      { webhook: { url } },
+      { alertmanager: { url } },
+      { slack: { url } },
+      { discord: { url } },
+      { pagerduty: { key: secret("R0UT1NG"), url } },
+      { telegram: { token: secret("T"), chat: "1", url } },
+    ]
+    for (const receiver of receivers) {
+      for (const one of [outside, over]) yield* sendTo({ name: "desk", ...receiver }, one)
+    }
+    assert.lengthOf(calls, 2 * receivers.length)
+    for (const { path, text } of calls) assert.notMatch(text, /\p{Cf}/u, path)
+    const labels = calls
+      .filter(({ path }) => path === "/api/v2/alerts")
+      .map(({ json }) => json as ReadonlyArray<object>)
+    const [fires, ends] = labels.map(([alert]) => (alert as { readonly labels: object }).labels)
+    assert.deepStrictEqual(fires, ends)
+  })
+
   // prometheus/alertmanager, api/v2/openapi.yaml: postableAlerts.
   it.effect("fires and resolves an alert of Alertmanager by equal labels", function* () {
     const labels = {
