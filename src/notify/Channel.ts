@@ -63,7 +63,7 @@ export const plain = (value: string | Redacted.Redacted): string =>
   typeof value === "string" ? value : Redacted.value(value)
 
 /** The same without unseen characters: receivers show its texts, which may be of outsiders, as they are. */
-export const seenOf = ({ subject, detail, fields, resolves, ...rest }: Notification): Notification => ({
+export const visibleTexts = ({ subject, detail, fields, resolves, ...rest }: Notification): Notification => ({
   ...rest,
   subject: visible(subject),
   detail: visible(detail),

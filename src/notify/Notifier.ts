@@ -10,8 +10,8 @@ import {
   NotifyError,
   plain,
   type ReceiverOptions,
-  seenOf,
   subjectText,
+  visibleTexts,
 } from "./Channel.ts"
 import { beatOf, commandChannel, httpChannel, mailChannel } from "./channels.ts"
 import { errorCodeOf, privateCode, privateWords, publicOnly, type Resolver } from "./publicOnly.ts"
@@ -79,7 +79,7 @@ export class Notifier extends Context.Service<
         const channel = channels.find((c) => c.name === receiver)
         return channel === undefined
           ? Effect.fail(new NotifyError({ receiver, detail: "no such receiver is configured any more" }))
-          : channel.send(seenOf(notification))
+          : channel.send(visibleTexts(notification))
       },
     })
 
