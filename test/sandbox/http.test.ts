@@ -75,3 +75,15 @@ describe("a network under a limiter", () => {
     }),
   )
 })
+
+describe("a page in a browser of this machine", () => {
+  it.live("steers the network if it is this machine's own, and not if it is another site's", () =>
+    withSandbox({}, function* (client) {
+      const steered = (origin: string) => wire(client, "POST", "/sandbox/blocks", { origin })
+      for (const origin of ["https://evil.example", "http://127.0.0.1.evil.example", "null", ""]) {
+        assert.strictEqual((yield* steered(origin)).status, 403, origin)
+      }
+      assert.strictEqual((yield* steered(new URL(client.url).origin)).status, 200)
+    }),
+  )
+})

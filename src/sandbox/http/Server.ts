@@ -11,14 +11,15 @@ import { answerRequest } from "./routes.ts"
 const messageMax = ByteSize.mebibytes(4)
 
 /**
- * Serves a network on loopback under this machine's own names alone: a page of the web that was given a name of this
- * machine could otherwise pay with the play money. One that listens elsewhere may have any name there.
+ * Serves a network on loopback under this machine's own names alone, and to no page of another site: one in a browser
+ * here could otherwise make blocks and faults. One that listens elsewhere may have any name there.
  */
 export const serveNetwork = (world: World, limiter: RateLimiter | undefined, host: string) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-    const name = (request.headers["host"] ?? "").replace(/:[0-9]+$/, "")
-    if (!isLoopback(host) || isLoopback(name)) return answered(world, limiter, request)
-    const words = "asked for under another name; use 127.0.0.1 or localhost"
+    const { host: asked = "", origin } = request.headers
+    const isOwn = isLoopback(asked.replace(/:[0-9]+$/, "")) && (origin ?? `http://${asked}`) === `http://${asked}`
+    if (!isLoopback(host) || isOwn) return answered(world, limiter, request)
+    const words = "asked for under another name, or by another site; use 127.0.0.1 or localhost"
     return Effect.succeed(respond(plainError("PermissionDenied", words, false), {}))
     // The end of the server ends answers that are withheld.
   }).pipe(Effect.interruptible)
