@@ -224,7 +224,7 @@ export interface AcceptedHeads {
   readonly isHeadStray: Effect.Effect<boolean>
   /** Holds at once; what differs little from what is stored is not written. */
   readonly keepHead: (chainId: string, known: HeadKnown) => Effect.Effect<void, StoreError>
-  /** The same, of a higher line that lasted: with a journal entry and a ticket. */
+  /** Accepts a higher line that lasted, together with a journal entry and a ticket: all are stored, or none holds. */
   readonly keepRisenHead: (chainId: string, known: HeadKnown, words: string) => Effect.Effect<void, StoreError>
 }
 
@@ -254,13 +254,21 @@ const makeAcceptedHeads = Effect.gen(function* () {
     isHeadStray: Effect.sync(() => [...now.values()].some(({ stray }) => stray !== undefined)),
     keepHead: keep,
     keepRisenHead: (chainId, known, words) =>
-      database.write(
-        Effect.gen(function* () {
-          yield* journal.append({ kind: "config", subject: chainId, body: { detail: words } })
-          yield* alerts.raise(alertOf("head_risen", { at: yield* Clock.currentTimeMillis, words, chain: chainId }))
-          yield* keep(chainId, known)
-        }),
-      ),
+      database
+        .write(
+          Effect.gen(function* () {
+            yield* journal.append({ kind: "config", subject: chainId, body: { detail: words } })
+            yield* alerts.raise(alertOf("head_risen", { at: yield* Clock.currentTimeMillis, words, chain: chainId }))
+            yield* settings.set(headKey(chainId), headText.encode(known))
+          }),
+        )
+        .pipe(
+          Effect.andThen(
+            Effect.sync(() => {
+              for (const heads of [now, stored]) heads.set(chainId, known)
+            }),
+          ),
+        ),
   } satisfies AcceptedHeads
 })
 
