@@ -1,27 +1,27 @@
-import { Clock, Context, Deferred, Effect, Exit } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Option } from "effect"
 import type { GatewayReason } from "./GatewayError.ts"
 
 /**
- * How urgent a request is where several wait for their turn. urgent: what became of a payment, and the head that one
- * needs. normal: what is polled. backfill: history that nobody waits for. A submission goes before all of them.
+ * Priority of a request while several wait for their turn. urgent: results of payments, and the head that a payment
+ * needs. normal: polls. backfill: history that nobody waits for. A submission goes before all of them.
  */
 export type Priority = "urgent" | "normal" | "backfill"
 
-/** The priority of requests that name none themselves: a loop sets it around what it reads. */
+/** Default priority of requests; a loop sets it around its reads. */
 export const RequestPriority = Context.Reference<Priority>("cofferer/gateway/RequestPriority", {
   defaultValue: () => "normal",
 })
 
 /** A token bucket, with the limits that the gateway advertised. All times are monotonic milliseconds. */
 interface Budget {
-  /** Requests a second while nothing is advertised, and at most. */
+  /** Requests a second while no limit is advertised, and upper bound of the rate. */
   readonly perSecondMax: number
   /** Requests that may be sent at once. */
   tokens: number
   refilledAt: number
   /** Advertised: requests a second; undefined while nothing is. */
   limit: number | undefined
-  /** Share of the advertised limit that is left to all callers whom the gateway counts as one, 0 to 1. */
+  /** Unused share of the advertised limit, 0 to 1. Other callers may use it too, if the gateway counts us as one. */
   left: number
   /** When an answer last advertised `limit` and `left`. */
   advertisedAt: number
@@ -33,9 +33,9 @@ interface Budget {
   bannedUntil: number
 }
 
-/** Share of the advertised limit, and of the burst behind it, that is ours. */
+/** Share of the advertised limit, and of its burst, that we use. */
 const ownShare = 0.5
-/** Seconds of the rate that may be sent in one burst: the network's own bucket holds five seconds of its rate. */
+/** Size of the bucket in seconds of its rate: the network's own bucket holds five. */
 const burstSeconds = 5
 /** Lower bound of the rate: a gateway that is never queried cannot show that it has recovered. */
 const perSecondMin = 0.2
@@ -43,9 +43,9 @@ const perSecondMin = 0.2
 const leftMin = 0.05
 /** Time in which `share` grows from 0 to 1; half of it after a single refusal. */
 const recoveryMillis = 600_000
-/** The network's own bans last this long. One that claims a longer ban is queried again after this. */
+/** The network's own bans last this long. A gateway that claims a longer one is queried again after this. */
 const banMillisMax = 600_000
-/** Longest pause that "too many" may ask for. The network names none itself; a proxy before it may. */
+/** Longest pause after "too many requests". The network itself asks for none; a proxy may. */
 const quietMillisMax = 60_000
 /** Advertised limits lapse after this: each answer of the network itself repeats them. */
 const advertisedMillisMax = 60_000
@@ -72,7 +72,7 @@ const ownLimit = ({ limit, perSecondMax }: Budget): number =>
 /** The rate in force. */
 const perSecond = (budget: Budget): number => Math.max(perSecondMin, ownLimit(budget) * budget.share * budget.left)
 
-/** Adds the tokens and the share that came since the last refill, and forgets limits that lapsed. */
+/** Adds the tokens and the share gained since the last refill, and forgets limits that lapsed. */
 const refill = (budget: Budget, now: number): void => {
   const lapsesAt = budget.advertisedAt + advertisedMillisMax
   if (budget.limit !== undefined && now >= lapsesAt) {
@@ -91,7 +91,7 @@ const accrue = (budget: Budget, now: number): void => {
   budget.refilledAt = now
 }
 
-/** Milliseconds until there is a token; at least 1 where there is none. */
+/** Milliseconds until the next token; 0 if there is one. */
 const untilToken = (budget: Budget, now: number): number => {
   if (budget.tokens >= 1) return 0
   const quiet = Math.max(0, budget.quietUntil - now)
@@ -118,15 +118,15 @@ const applyHeaders = (budget: Budget, headers: Readonly<Record<string, string | 
 }
 
 /**
- * After "too many" to a request sent at `sentAt`: nothing for the time given, at most a minute, and half the rate, once
- * for all that were on their way together.
+ * After "too many requests" to one sent at `sentAt`: sends nothing for the time given, at most a minute, and then at
+ * half the rate. Requests that were in flight together halve it once.
  */
 const slowDown = (budget: Budget, sentAt: number, now: number, retryAfterMillis = 0): void => {
   quieten(budget, now + Math.min(retryAfterMillis, quietMillisMax))
   halve(budget, sentAt, now)
 }
 
-/** After a ban: nothing for the time given, at most ten minutes, and half the rate then. */
+/** After a ban: sends nothing for the time given, at most ten minutes, and then at half the rate. */
 const applyBan = (budget: Budget, sentAt: number, now: number, retryAfterMillis = banMillisMax): void => {
   const until = now + Math.min(retryAfterMillis, banMillisMax)
   quieten(budget, until)
@@ -149,12 +149,12 @@ const halve = (budget: Budget, sentAt: number, now: number): void => {
 export type LimiterPace =
   /** At most half of what the gateway advertises. */
   | { readonly state: "free"; readonly perSecond: number; readonly waiting: number }
-  /** It said "too many" not long ago, or has little left for all of its callers. */
+  /** It answered "too many requests" recently, or its advertised limit is partly used. */
   | { readonly state: "throttled"; readonly perSecond: number; readonly waiting: number }
-  /** It banned us. Nothing is sent meanwhile: every request fails as Banned at once. */
+  /** It banned us. Every request fails as Banned, without being sent. */
   | { readonly state: "banned"; readonly forMillis: number; readonly waiting: number }
 
-/** Requests a second to a gateway at most, where no file says otherwise. */
+/** Default upper bound of requests a second to a gateway. */
 export const requestsPerSecondUsual = 10
 
 interface LimiterOptions {
@@ -166,7 +166,7 @@ interface LimiterOptions {
 
 /** Properties of a request that decide its turn. */
 export interface TurnRequest {
-  /** One of a name is in flight at a time; undefined: a write, which goes before all reads and stands in no line. */
+  /** Name of a read; reads of one name wait for each other. Undefined: a write, which goes before all reads. */
   readonly read: string | undefined
   /** Requests of that name that may be in flight at a time. Default: 1. */
   readonly atOnce?: number | undefined
@@ -180,7 +180,7 @@ export interface Turn {
   readonly sentAt: number | undefined
 }
 
-/** Keeps one gateway's requests far below what it lets through. */
+/** Keeps the rate of requests to one gateway far below its limit. */
 export interface Limiter {
   /**
    * Runs the request once it is its turn: writes first, then by priority, one read of a name at a time. Fails as
@@ -204,7 +204,7 @@ const writeWaitMillisMax = 2_000
 
 /** Added to the arrival time for the order of turns: urgent reads go ahead, and none waits for ever. */
 const headStartMillis: Readonly<Record<Priority, number>> = { urgent: 0, normal: 1_000, backfill: 5_000 }
-/** The same in turns, where a gateway grants them so slowly that there are fewer in that time. */
+/** The same in turns, for gateways that grant fewer turns in that time. */
 const headStartTurns: Readonly<Record<Priority, number>> = { urgent: 0, normal: 3, backfill: 6 }
 
 interface Waiter extends Turn {
@@ -270,7 +270,7 @@ const queue = Effect.fnUntraced(function* (state: State, options: LimiterOptions
   return waiter
 })
 
-/** At most half of the time that a read may wait, or a poll among urgent reads would never have its turn. */
+/** At most half of a read's longest wait, or a poll among urgent reads would never get its turn. */
 const headStart = (budget: Budget, { waitMillisMax }: LimiterOptions, priority: Priority): number => {
   const turns = (headStartTurns[priority] / perSecond(budget)) * 1_000
   return Math.max(headStartMillis[priority], Math.min(turns, waitMillisMax / 2))
@@ -284,7 +284,7 @@ const notBanned = (state: State): Effect.Effect<void, GatewayReason> =>
       : Effect.void
   })
 
-/** Waits for the waiter's turn. Whichever waiter wakes first grants turns to those that are next. */
+/** Waits for the waiter's turn. Any waiter that wakes grants all turns that are due. */
 const turn = Effect.fnUntraced(function* (state: State, waiter: Waiter): Effect.fn.Return<void, GatewayReason> {
   for (;;) {
     const now = yield* nowMillis
@@ -332,7 +332,7 @@ const serve = (state: State, now: number): void => {
   }
 }
 
-/** Frees the place of a request, and learns from how it ended. */
+/** Frees the place of a request, and adjusts the budget to its result. */
 const leave = (state: State, waiter: Waiter, exit: Exit.Exit<unknown, GatewayReason>): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { waiting, reading } = state
@@ -345,11 +345,10 @@ const learn = (state: State, { sentAt }: Turn, exit: Exit.Exit<unknown, GatewayR
   Effect.map(nowMillis, (now) => {
     const { budget, waiting } = state
     refill(budget, now)
-    const reason = Exit.isFailure(exit) ? exit.cause.reasons.find(({ _tag }) => _tag === "Fail") : undefined
-    if (sentAt !== undefined && reason?._tag === "Fail") {
-      const { error } = reason
-      if (error._tag === "RateLimited") slowDown(budget, sentAt, now, error.retryAfterMillis)
-      if (error._tag === "Banned") applyBan(budget, sentAt, now, error.retryAfterMillis)
+    const error = Option.getOrUndefined(Exit.findErrorOption(exit))
+    if (sentAt !== undefined) {
+      if (error?._tag === "RateLimited") slowDown(budget, sentAt, now, error.retryAfterMillis)
+      if (error?._tag === "Banned") applyBan(budget, sentAt, now, error.retryAfterMillis)
     }
     if (budget.bannedUntil > now) for (const one of waiting) Deferred.doneUnsafe(one.woken, Exit.void)
     else serve(state, now)

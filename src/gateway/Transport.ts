@@ -24,7 +24,7 @@ import { BlockTime, Height } from "./schema/Numbers.ts"
 export interface GatewayOptions {
   /** Its name in the configuration: the label of its metrics. */
   readonly name: string
-  /** Base address; it may have a path, and the paths of the operations come behind it. */
+  /** Base address; it may have a path, to which the paths of the operations are appended. */
   readonly url: string
   /** Sent with every request, such as credentials. */
   readonly headers: Readonly<Record<string, Redacted.Redacted>>
@@ -32,7 +32,7 @@ export interface GatewayOptions {
   readonly requestDeadlineMillis: number
   /** Largest answer that is read. Default 8 MiB: a page of 5000 rows has about 4. */
   readonly bodyBytesMax: number
-  /** Requests a second at most; half of the limit that the gateway advertises where that is less. Default 10. */
+  /** Upper bound of requests a second; half of the gateway's advertised limit if that is less. Default 10. */
   readonly requestsPerSecond: number
   /** For how long a read may wait for its turn before it fails as RateLimited. Default 10 s. */
   readonly waitMillisMax: number
@@ -54,21 +54,21 @@ export const gatewayOptions = (
 interface TransportRequest<A> {
   /** Label of the metrics. */
   readonly operation: GatewayOperation
-  /** In errors, where it says more than the label. */
+  /** Name in errors, and of the read for the limiter; default: the label. */
   readonly title?: string
-  /** Behind the base address, with a slash in front. */
+  /** Appended to the base address; begins with a slash. */
   readonly path: string
-  /** A key may stand several times: that is how arrays are sent. */
+  /** A repeated key sends an array. */
   readonly query?: Query
   /** Sent as JSON. */
   readonly body?: unknown
-  /** The form of the answer. */
+  /** Schema of the answer. */
   readonly schema: Schema.ConstraintDecoder<A>
   /** Default: RequestPriority. */
   readonly priority?: Priority
-  /** Reads of the same title that may be on their way at a time, if treasuries share none. Default: 1. */
+  /** Reads of this title that may be in flight together, if treasuries do not share the gateway. Default: 1. */
   readonly atOnce?: number
-  /** The turn that was taken for it; otherwise it waits for one. */
+  /** A turn taken before; without one it waits for its turn. */
   readonly turn?: Turn | undefined
   /** Checked just before it is sent; false: it fails as Unreachable. */
   readonly mayLeave?: Effect.Effect<boolean> | undefined
@@ -227,7 +227,7 @@ const sameOf = <A>({ path, query = [] }: TransportRequest<A>): Joint<A> => ({
   part: (value) => value,
 })
 
-/** On errors the status is enough: an unreadable body counts as missing. */
+/** Reads the body. On an error status an unreadable body counts as missing. */
 const bodyOf = (response: HttpClientResponse.HttpClientResponse, bytesMax: number) => {
   const body = readBody(response, bytesMax)
   if (isSuccess(response.status)) return body
@@ -258,7 +258,7 @@ const httpRequest = (options: GatewayOptions, request: Pick<TransportRequest<unk
 const decodeHeight = Schema.decodeUnknownExit(Height)
 const decodeTime = Schema.decodeUnknownExit(BlockTime)
 
-/** The block headers; 0 means that the gateway does not know. A header that is not a number is an error. */
+/** The block headers. A gateway sends 0 for an unknown block; a header that is not a number is an error. */
 const blockMark = (
   headers: HttpClientResponse.HttpClientResponse["headers"],
 ): Exit.Exit<BlockMark | undefined, GatewayReason> => {
@@ -359,13 +359,13 @@ const record = <A>(
 
 const endOf = <A>(exit: Exit.Exit<Answer<A>, GatewayReason>, mark: BlockMark | undefined): Ended | undefined => {
   if (Exit.isSuccess(exit)) return { outcome: "ok", detail: "", mark }
-  const reason = exit.cause.reasons.find((one) => one._tag === "Fail")?.error
+  const reason = Option.getOrUndefined(Exit.findErrorOption(exit))
   return reason === undefined ? undefined : { outcome: outcomes[reason._tag], detail: wordsOf(reason), mark }
 }
 
 const markOf = <A>(exit: Exit.Exit<Answer<A>, GatewayReason>): BlockMark | undefined => {
   if (Exit.isSuccess(exit)) return exit.value.mark
-  const reason = exit.cause.reasons.find((one) => one._tag === "Fail")?.error
+  const reason = Option.getOrUndefined(Exit.findErrorOption(exit))
   return reason?._tag === "NotFound" ? reason.mark : undefined
 }
 

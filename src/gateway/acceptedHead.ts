@@ -78,7 +78,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
     const counting = fitting.length >= quorum ? fitting : answers
     const word = wordOf(counting, before, quorum)
     const heard = afterHead(before, word, now)
-    // A command that only reads has no time to wait for a second one.
+    // A command that only reads has no time to wait for a second head.
     const isWaiting = heard.stray?.kind === "first" && isOwn !== true && Option.isSome(stored)
     const after = heard.stray?.kind === "first" && !isWaiting ? acceptAfterResume(word.height, now) : heard
     const { accepted, stray } = after
@@ -129,7 +129,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
   return { head }
 })
 
-/** Head of a quorum: the lower of its heights. It is another chain only if a quorum reports that. */
+/** The head that a quorum reports: the lowest of its heights. It is another chain only if a quorum reports that. */
 const wordOf = (answers: ReadonlyArray<Judged>, known: HeadKnown, quorum: number): ReportedHead => {
   const heads = answers.map(({ head }) => head)
   const height = quorumTip(
@@ -142,7 +142,7 @@ const wordOf = (answers: ReadonlyArray<Judged>, known: HeadKnown, quorum: number
   return { height, rows: agreedRows(rows, Math.min(quorum, rows.length)) }
 }
 
-/** The lower height and the earlier time of a quorum: row headers of one gateway prove nothing of the chain. */
+/** The lowest height and the earliest time of a quorum: row headers of one gateway prove nothing. */
 const agreedRows = (rows: ReadonlyArray<BlockMark>, quorum: number): BlockMark | undefined => {
   const height = quorumTip(
     rows.map((one) => one.height),
@@ -155,7 +155,7 @@ const agreedRows = (rows: ReadonlyArray<BlockMark>, quorum: number): BlockMark |
   return height === undefined || timestamp === undefined ? undefined : { height, timestamp }
 }
 
-/** Where there is no store, as for commands that only read. */
+/** For commands that have no store. */
 const inMemory = (): AcceptedHeads => {
   let known: HeadKnown = {}
   const keep = (_: string, next: HeadKnown) =>
@@ -172,7 +172,7 @@ const inMemory = (): AcceptedHeads => {
 
 const workOf = ({ pow }: ChainHead): string => JSON.stringify(pow)
 
-/** If no quorum names one block and one work, nothing is signed on it; its height still counts. */
+/** Work parameters that no signature accepts, for a head whose block or work no quorum agrees on. */
 const noWork: ChainHead["pow"] = { hashFunction: "", difficulty: 0, pastBlocks: 0, txPerBlock: 0, increasing: false }
 
 /** The first value that a quorum names. */
@@ -180,9 +180,9 @@ const agreed = (values: ReadonlyArray<string>, quorum: number): string | undefin
   values.find((value) => values.filter((other) => other === value).length >= quorum)
 
 /**
- * The head to go by: the highest block whose hash a quorum named among the last heads of each gateway, newest first,
- * with the work that a quorum asks for now. Without such a block it is the quorum's lower height, and has no work.
- * At least a quorum of non-empty lists.
+ * The highest block whose hash a quorum named among the last heads of each gateway (newest first), with the work that a
+ * quorum asks for now. Without such a block, the quorum's lowest height with `noWork`. Takes at least a quorum of
+ * non-empty lists.
  */
 export const commonHead = (recent: ReadonlyArray<ReadonlyArray<ChainHead>>, quorum: number): ChainHead => {
   const newest = recent.flatMap(([head]) => head ?? [])

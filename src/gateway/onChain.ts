@@ -8,25 +8,27 @@ import type { TransferListing, TransferSighting } from "./readTransfers.ts"
 import type { ChainHead } from "./schema/ChainHead.ts"
 import { SendMoment } from "./Transport.ts"
 
-/** A head this young decides where a question goes; the next head shows that the chain is still the same. */
+/** A head no older than this may precede a question: the head after the answer shows that the chain is the same. */
 const knownNanos = 1_000_000_000n
 
-/** A younger head serves who needs the newest block. By the clock that goes on while the machine sleeps. */
+/** A younger head counts as the newest block. Measured by the wall clock, which goes on while the machine sleeps. */
 const freshMillis = 300
 
-/** Order of events: a request sent after an answer came has a higher number, and shows the time since. */
+/** Position in the order of events: a request sent after an answer came has a higher number. */
 type Moment = number
 
-/** A head request: when it was sent, and when it was asked for (monotonic nanoseconds, and Unix milliseconds). */
+/** A completed head request. */
 interface Asked {
   readonly sent: Moment
+  /** When it was made, before it waited for its turn: monotonic nanoseconds, and Unix milliseconds. */
   readonly at: bigint
   readonly atMillis: number
   readonly exit: Exit.Exit<ChainHead, GatewayError>
 }
 
-/** A head on its way; `sent`: undefined while it waits for its turn. */
+/** A head request in flight. */
 interface Flight {
+  /** Undefined while it waits for its turn. */
   sent: Moment | undefined
   readonly landed: Deferred.Deferred<void>
 }
@@ -66,7 +68,7 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
       Effect.onExit((exit) => note({ sent: flight.sent ?? ++moment, at, atMillis, exit })),
     )
   })
-  /** A head that leaves now, or as soon as it is its turn. */
+  /** Sends a head request when it is its turn. */
   const askHead = Effect.acquireUseRelease(begin, fly, end)
   const note = Effect.fnUntraced(function* (one: Asked) {
     // An interrupted request has no answer for the callers that share it.
@@ -76,14 +78,14 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
     named = one.exit.value.chainId
     yield* health.noteChain(gateway.name, named === chainId ? undefined : named)
   })
-  /** While no head can be read the last answer holds: balances are still read, and nothing is signed. */
+  /** If no head can be read, the chain named last holds: balances are still read, and nothing is signed. */
   const judged = ({ exit }: Asked) =>
     Effect.suspend(() => {
       if (named === chainId) return Effect.void
       if (named !== undefined) return Effect.fail(otherChain(gateway.name, named, chainId))
       return Effect.asVoid(exit)
     })
-  /** The newest head that left after this moment. One that waits for its turn serves all who come meanwhile. */
+  /** The newest head requested after this moment. Callers share a request that still waits for its turn. */
   const leftAfter = Effect.fnUntraced(function* (since: Moment) {
     for (;;) {
       if (last !== undefined && last.sent > since) return last
@@ -129,7 +131,7 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
       yield* since(++moment)
       return sighting
     })
-  /** Listings say how far they reach, by the gateway's head that was known before each. */
+  /** Dates a listing without a block of its own by the gateway's head known before it. */
   const dated = (asked: Effect.Effect<TransferListing, GatewayError>) =>
     Effect.suspend(() => {
       const height = last !== undefined && Exit.isSuccess(last.exit) ? last.exit.value.height : undefined

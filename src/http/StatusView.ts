@@ -25,7 +25,7 @@ import { conditionsOf, headline, troubleKey } from "./conditionTable.ts"
 import { readFacts } from "./readFacts.ts"
 import { intentView } from "./stories.ts"
 import type { View } from "./View.ts"
-import { accountViews, limitViews, observationOf, ruleViews } from "./views.ts"
+import { accountViews, limitViews, ruleViews } from "./views.ts"
 
 const dayMillis = 86_400_000
 const recentMax = 10
@@ -50,12 +50,13 @@ export const readView = Effect.fn("StatusView.view")(function* () {
   // A wrong clock gives no age: a block of ten minutes ago would seem to be of now.
   const ageSeconds = clock === undefined || clock.whose === "gateways" ? blockAgeSeconds : null
   const source = (yield* settings.get(sourceKey)) ?? treasury.network.gateways[0].name
-  const accounts = accountViews(
-    treasury,
-    yield* observations.accounts,
-    open,
-    observationOf({ source, watermark, ageSeconds }),
-  )
+  const observed = watermark && {
+    block: String(watermark.height),
+    at: isoOf(watermark.timestamp),
+    ageSeconds,
+    source,
+  }
+  const accounts = accountViews(treasury, yield* observations.accounts, open, observed)
   const finals = (yield* outbox.recent(recentMax + open.length))
     .filter((i) => isFinalIntent(i.state))
     .slice(0, recentMax)

@@ -11,39 +11,20 @@ import { type AlertRule, conditionText } from "../rules/Condition.ts"
 import { type PeriodUse, type PolicyLine, periodUse } from "../rules/policy/Policy.ts"
 import { isAlert, isPaying, isRehearsed, levelsOf, type PayingRule } from "../rules/Rule.ts"
 import { isOn, type RuleMemory } from "../rules/RuleMemory.ts"
-import { Observations, type Watermark } from "../store/balances/Observations.ts"
+import { Observations } from "../store/balances/Observations.ts"
 import type { AccountBalance } from "../store/balances/storeRows.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { AccountView, ObservationView, PolicyView, RuleView } from "./View.ts"
 
-/** Rows are known up to one block for all accounts, so that block and its age are the same for each. */
-export const observationOf =
-  ({
-    source,
-    watermark,
-    ageSeconds,
-  }: {
-    readonly source: string
-    readonly watermark: Watermark | undefined
-    readonly ageSeconds: number | null
-  }) =>
-  ({ timestamp }: AccountBalance): ObservationView | null =>
-    watermark === undefined
-      ? null
-      : {
-          block: String(watermark.height),
-          at: isoOf(watermark.timestamp),
-          ageSeconds,
-          source,
-          changedAt: isoOf(timestamp),
-        }
-
-/** Accounts that rules bound, or that pay; those out of band or unknown first. */
+/**
+ * Accounts that rules bound, or that pay; those out of band or unknown first. `observed`: the block up to which rows of
+ * all accounts are known.
+ */
 export const accountViews = (
   treasury: Treasury,
   seen: ReadonlyArray<AccountBalance>,
   open: ReadonlyArray<Intent>,
-  observed: (account: AccountBalance) => ObservationView | null,
+  observed: Omit<ObservationView, "changedAt"> | undefined,
 ): ReadonlyArray<AccountView> =>
   [...treasury.parties.values()]
     .flatMap((party) =>
@@ -81,7 +62,7 @@ export const accountViews = (
             })),
             share: share(balance),
             shareSoon: share(balance - (reserved < balance ? reserved : balance) + incoming),
-            observation: account === undefined ? null : observed(account),
+            observation: account && observed ? { ...observed, changedAt: isoOf(account.timestamp) } : null,
             inBand: account === undefined ? null : levels.every((l) => l.trial || l.holds(balance)),
           },
         ]

@@ -6,7 +6,7 @@ import { millisOf } from "../domain/Time.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import { contradiction, pinRemedy } from "../rules/checks/stops.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
-import { isUnsigned } from "../rules/policy/Policy.ts"
+import { isUnsigned, type Refusal } from "../rules/policy/Policy.ts"
 import type { Quota } from "../rules/Snapshot.ts"
 import { ceilingOf, rowsApart } from "../rules/saneHead.ts"
 import { decisionValidMillis, isEarlier, type Standing } from "../rules/waiting.ts"
@@ -21,7 +21,7 @@ interface Head {
   readonly pow: WorkParameters
 }
 
-/** Judgement of the rules in force on a decided payment. `later`: it cannot be judged or paid now, but may be soon. */
+/** Judgement of the rules in force on a decided payment. `later`: it cannot be judged or paid now, but may be later. */
 export interface NeedVerdict {
   readonly verdict: "wanted" | "gone" | "later"
   readonly why: string
@@ -31,7 +31,7 @@ export interface NeedVerdict {
 
 interface Wait {
   readonly _tag: "Wait"
-  /** Undefined: the next round or block settles it, which needs no words. */
+  /** Undefined if the next round or block settles it: nothing is shown then. */
   readonly why: string | undefined
   /** True if the ledger lists it as paid by another copy of this database: the answer of a quorum ends it. */
   readonly isListed?: true
@@ -40,7 +40,7 @@ interface Wait {
 interface End {
   readonly _tag: "End"
   readonly state: "cancelled" | "denied" | "abandoned"
-  /** Goes on behind "RULE: AMOUNT FROM -> TO". */
+  /** Follows "RULE: AMOUNT FROM -> TO". */
   readonly sentence: string
   readonly detail: string
   /** True if it holds only while no other part of the decision is signed: then this one is owed. */
@@ -245,17 +245,17 @@ export const headRefused = (head: Head, chainId: string, rows: BlockMark, now: n
   return lacking === undefined ? undefined : wait(lacking)
 }
 
-/** Refusals that pass, whoever's payment it is. What lacks an approval goes back to people, until its time is over. */
-const passing: ReadonlySet<string> = new Set(["halted", "watermark", "lease", "stale", "approval", "fee"])
-/** Limits that pass: a payment approved by people waits for them. */
-const limits: ReadonlySet<string> = new Set(["window_amount", "window_count", "floor"])
+/** Refusals for which every payment waits. Approvers are asked again for one that lacks approval, until it expires. */
+const passing: ReadonlySet<Refusal> = new Set(["halted", "watermark", "lease", "stale", "approval", "fee"])
+/** Limits for which a payment that people approve waits. */
+const limits: ReadonlySet<Refusal> = new Set(["window_amount", "window_count", "floor"])
 
 /**
  * Consequence of the signer's refusal. The policy has the last word. A person's payment that nobody approved is refused
  * at once, and one whose rule decides again waits for a limit only while no attempt was signed.
  */
 export const planRefused = (
-  refused: { readonly refusal: string; readonly detail: string } | undefined,
+  refused: { readonly refusal: Refusal; readonly detail: string } | undefined,
   message: string,
   { k, needsApproval, standing: { _tag } }: Pick<AttemptContext, "k" | "needsApproval" | "standing">,
 ): Wait | End => {
@@ -292,14 +292,14 @@ interface ListingKnown {
   readonly isUnlisted: boolean
 }
 
-/** A payment that is under way for longer finds nothing out: the others try for themselves, as it did. */
+/** Once a payment is under way for longer, the others no longer wait for its result. */
 const waitMillisMax = 30_000
-/** One without its proof of work after this has nothing to send, and may not have for long. */
+/** Once a payment has no proof of work for this long, nobody knows when it is sent: the others do not wait. */
 const unsolvedMillisMax = 2_000
 
 /**
- * Reason to wait while another payment finds out which wire form the chain takes: only one does, so that not each of
- * several is refused once. Undefined if there is nothing to wait for.
+ * Reason to wait while another payment finds out which wire form the chain accepts; undefined without one. Only one
+ * payment tries, so that only one is refused for its form.
  */
 export const otherFindsForm = (
   id: string,
@@ -327,13 +327,10 @@ export const spendableOf = (intent: Intent, balance: bigint, claims: ReadonlyArr
     .filter((other) => other.id !== intent.id && (!isUnsigned(other) || isEarlier(other, intent)))
     .reduce((left, other) => left - other.payment.amount - costMax(other), balance)
 
-/** The fee that was taken, where it was more than might have been; else the most that may be. */
+/** The payment's highest fee, or the fee that was really taken if that is more. */
 const costMax = ({ fee = 0n, feeMax }: Intent): bigint => (fee > feeMax ? fee : feeMax)
 
-/**
- * Why an account cannot pay the amount and a fee of at most so much above its floor, in units of the asset; undefined:
- * it can.
- */
+/** Why an account cannot pay the amount and the highest fee and keep its floor, as text; undefined if it can. */
 export const shortOf = (
   { symbol, decimals }: Pick<PinnedAsset, "symbol" | "decimals">,
   { spendable, amount, fee, floor }: Readonly<Record<"spendable" | "amount" | "fee" | "floor", bigint>>,

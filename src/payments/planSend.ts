@@ -18,9 +18,9 @@ interface Answer {
   readonly data: string
 }
 
-/** Step after a send. No answer proves the bytes dead: none of these ever leads to a new signature. */
+/** Step after a send. No answer proves that the bytes cannot execute: no step leads to a new signature. */
 type NextStep =
-  /** It is, or may be, in the network: look for it, and send again on the slow schedule while it is unseen. */
+  /** It is, or may be, in the network: look for it, and send it again every few blocks while it is unseen. */
   | "observe"
   /** Send the same bytes again soon. */
   | "resend"
@@ -58,7 +58,7 @@ const texts89: ReadonlyArray<readonly [RegExp, EvidenceKind, "refused" | "unknow
   [/failed to verify proof of work/, "refused", "refused", "newWork"],
 ]
 
-/** Codes that refuse this command as it is; the bytes are public all the same and may execute until the window ends. */
+/** Codes that refuse this command. The bytes are public all the same, and may execute until the window ends. */
 const refusing: ReadonlySet<number> = new Set([51, 60, 70, 71, 80, 89])
 
 /**
@@ -114,7 +114,7 @@ export const classifyError = (error: { readonly reason: { readonly _tag: string 
   }
 }
 
-/** Quick sends of one attempt; after them the same bytes go out by blocks. */
+/** Quick sends of one attempt; later ones wait for blocks. */
 export const sendsMax = 6
 const backoffMillisMin = 500
 const backoffMillisMax = 8_000
@@ -145,7 +145,7 @@ interface SendPlan {
   readonly framing: Framing
   /** True if the other form may still be tried: a code 60 to the second form is about the command itself. */
   readonly mayReframe: boolean
-  /** True if every earlier send was refused for its form. */
+  /** True for the first send, or if every earlier one was refused for its form: metrics count it as a first send. */
   readonly first: boolean
 }
 
@@ -183,7 +183,7 @@ export const executedForm = (sends: ReadonlyArray<Sent>): Framing | undefined =>
 
 const otherForm = (framing: Framing): Framing => (framing === "prefixed" ? "bare" : "prefixed")
 
-/** Longest wait before the next quick send, in milliseconds: 0.5 s doubling to 8 s; undefined: it goes by blocks. */
+/** Longest wait before the next quick send, in milliseconds: 0.5 s, doubling to 8 s. Undefined: it waits for blocks. */
 export const backoffMillis = (step: NextStep, sends: number): number | undefined =>
   step === "resend" && sends < sendsMax ? Math.min(backoffMillisMax, backoffMillisMin * 2 ** (sends - 1)) : undefined
 

@@ -5,20 +5,17 @@ const detail = Schema.String
 
 /** Why no proof of work was found. */
 const PowReason = Schema.TaggedUnion({
-  /**
-   * The difficulty is above the cap, or not a whole number from 0 on, and so perhaps no finite one. Asking again
-   * changes nothing.
-   */
+  /** The difficulty is not a whole number from 0 to the cap; it may not be finite. */
   // @effect-diagnostics-next-line schemaNumber:off
   DifficultyRefused: { difficulty: Schema.Number, difficultyMax: Schema.Int },
-  /** A block hash that is not 64 characters, or an empty tid: no nonce would ever pass. */
+  /** The block hash or the tid does not have 64 characters: no nonce would pass. */
   WorkRefused: { detail },
   /**
-   * By the rate that was measured the work is not to be expected in the time there is for it. No search was begun.
-   * `isQueued`: it would be in time without the searches queued before it.
+   * At the measured rate the work would not be found in time, so no search was begun. `isQueued`: it would be in time
+   * without the searches queued before it.
    */
   TooSlow: { detail, isQueued: Schema.Boolean },
-  /** The time for it is over, and nothing was found. */
+  /** Nothing was found in time. */
   OutOfTime: { detail },
   /** All workers are busy and the queue is at its bound. */
   QueueFull: { queueSizeMax: Schema.Int },
@@ -55,12 +52,12 @@ export class PowError extends Schema.TaggedError<PowError>()("PowError", { reaso
 
 export const powError = (reason: PowError["reason"]): PowError => new PowError({ reason })
 
-/** A measurement longer than this (milliseconds) drops its older half: a machine's speed changes. */
+/** Measured time (milliseconds) above which the older half loses its weight: a machine's speed changes. */
 const memoryMillis = 5_000
-/** Less than this (milliseconds) is no measurement: a thread that has just begun is slow, and clocks are coarse. */
+/** Shortest measured time that counts (milliseconds): a new thread is slow, and clocks are coarse. */
 const measuredMillis = 20
 
-/** Hashes that one thread makes in a millisecond, measured on searches that were wanted anyway. */
+/** Hashes that one thread computes in a millisecond, measured on real searches. */
 interface HashRate {
   readonly note: (hashes: number, millis: number) => void
   /** Undefined until enough was measured. */
@@ -70,10 +67,10 @@ interface HashRate {
   readonly forget: () => void
 }
 
-/** A machine that was busy when it was measured is not so for ever: nothing is refused by an older measurement. */
+/** No work is refused by a measurement older than this: the machine may have been busy then. */
 const oldMillis = 30_000
 
-/** The rate of this process. It is not stored: the next process may have another machine, or less of it. */
+/** The rate of this process. It is not stored: the next process may run on another machine. */
 const makeHashRate = (): HashRate => {
   let hashes = 0
   let millis = 0
@@ -103,14 +100,11 @@ const makeHashRate = (): HashRate => {
  */
 export const queueSizeMax = 64
 
-/** A thread that does not answer for this long hangs: once started it answers ten times a second, found or not. */
+/** A thread without an answer for this long hangs: once started it answers ten times a second. */
 export const silentMillisMax = 5_000
-/** Looks at a silent thread before it is ended. A process that was stopped and goes on makes one look, not all. */
+/** Looks at a silent thread before it is ended: a process that was suspended makes only one of them on waking. */
 const looks = 5
-/**
- * Looks at a thread that has never answered: 30 s by default. Its start loads and compiles the search, which took a
- * busy machine more than the 5 s of a silent thread, so that one that worked was ended and its search failed.
- */
+/** The same for a thread that has never answered (30 s by default): loading its code took a busy machine over 5 s. */
 const startLooks = 30
 
 /** Sent to a worker. The preimage ends in the 8 bytes of the nonce; difficulty is 0 to 32. */
@@ -121,14 +115,14 @@ export interface WorkerJob {
   readonly from: number
 }
 
-/** Sent back after a part of the search: the nonce, or undefined and where to go on. `millis` is that part's time. */
+/** Sent back after a part of the search: the nonce, if found, and where to go on. `millis` is the part's duration. */
 export interface WorkerAnswer {
   readonly nonce: number | undefined
   readonly next: number
   readonly millis: number
 }
 
-/** `millis` is the time of the search alone. */
+/** `millis` is the duration of the search without the time in the queue. */
 export interface FoundNonce {
   readonly nonce: number
   readonly millis: number

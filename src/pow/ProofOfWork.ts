@@ -17,7 +17,7 @@ import {
 } from "./Pool.ts"
 import { difficultyMax, makeSearch, preimageBytes } from "./search.ts"
 
-/** Hashes a millisecond that no thread reaches, and that every one does: what lies between is measured, not guessed. */
+/** Hashes a millisecond that no thread, and that every thread, can compute. Between them the rate is measured. */
 const perMilliMax = 20_000
 const perMilliMin = 20
 
@@ -40,8 +40,8 @@ interface Wanted {
 }
 
 /**
- * Why the work is not to be expected in its time, by the number of hashes that it takes on average; undefined: it is.
- * Answered at once, without a search, but where a measurement is missing or old and the answer follows from it.
+ * Reason why the work will probably not be found in time, by the average number of hashes that it takes; undefined if
+ * it will. Measures first, if the rate is unknown or old and decides the answer.
  */
 export const judgeWork = Effect.fnUntraced(function* ({ difficulty, millisMax }: Wanted, pace: Pace) {
   if (!Number.isInteger(difficulty) || difficulty < 0 || difficulty > difficultyMax) {
@@ -74,7 +74,7 @@ const units = [
   ["s", 1_000],
 ] as const
 
-/** To one digit, so that the same work gives the same text. */
+/** One digit, so that equal work gives equal text. */
 const timeText = (millis: number): string => {
   const [unit, size] = units.find(([, size]) => millis >= 1.5 * size) ?? ["ms", 1]
   return `${Number((millis / size).toPrecision(1))} ${unit}`
@@ -83,7 +83,7 @@ const timeText = (millis: number): string => {
 /** Work to solve: a nonce whose hash has at least `difficulty` leading zero bits, 0 to `difficultyMax`. */
 export interface WorkRequest extends Work {
   readonly difficulty: number
-  /** Milliseconds after which nobody needs it any more. Absent: it is needed however long it takes. */
+  /** Milliseconds after which the solution is of no use. Absent: it always is. */
   readonly millisMax?: number
 }
 
@@ -106,7 +106,7 @@ interface PoolSettings {
   readonly spawn?: Spawn
 }
 
-/** Longest search ahead of its request (milliseconds), and number of them that wait to be asked for. */
+/** Longest search begun ahead of its request (milliseconds), and largest number of them. */
 const begunMillisMax = 200
 const begunMax = 64
 /** Hashes a millisecond that are expected of a search ahead before any was measured. */
@@ -119,18 +119,18 @@ interface Machine extends Pace {
 
 /** Hashes of one slice on the calling thread, under a millisecond: then other fibers have their turn. */
 const inlineSliceHashes = 1_024
-/** Hashes a millisecond of the calling thread, written down: in virtual time a search takes none. */
+/** Assumed hashes a millisecond of the calling thread: in virtual time a search takes no time. */
 const inlinePerMilli = 50
 
-/** Any work that takes long: a part of it measures the rate. */
+/** Work that takes long; its first part measures the rate. */
 const measured: Job = { preimage: powPreimage({ blockHash: "0".repeat(64), tid: "0".repeat(64) }, 0n), difficulty: 32 }
 
 const spawnWorker: Spawn = (cancelled) =>
   new Worker(new URL("./worker.ts", import.meta.url), {
     workerData: cancelled,
-    // The thread needs no secret that the environment might hold, and no memory to speak of.
+    // The environment may hold secrets, which the thread does not need.
     env: {},
-    // Own flags, since one of the process (an inspector, a script given as text) may not fit a thread.
+    // Flags of the process (an inspector, a script given as text) may not suit a thread.
     execArgv: ["--disable-warning=ExperimentalWarning"],
     resourceLimits: { maxOldGenerationSizeMb: 32 },
     name: "cofferer-pow",
@@ -144,16 +144,16 @@ const spawnWorker: Spawn = (cancelled) =>
 export class ProofOfWork extends Context.Service<
   ProofOfWork,
   {
-    /** With `millisMax` it fails at once where it is not to be expected by then, and then where it was not found. */
+    /** With `millisMax`: fails at once if the work will probably take longer, and at that time if nothing was found. */
     readonly solve: (request: WorkRequest) => Effect.Effect<Solution, PowError>
     /**
-     * Begins a search that `solve` will be asked for, if it is to be expected within a fifth of a second; it ends then.
-     * `solve` of the same work takes what it finds.
+     * Begins a search for a later `solve` of the same work, which takes its result. Only for work that is expected
+     * within 0.2 s, after which the search ends.
      */
     readonly begin: (request: Omit<WorkRequest, "millisMax">) => Effect.Effect<void>
-    /** Drops what was begun and not asked for. */
+    /** Drops results of `begin` that no `solve` has taken. */
     readonly forget: Effect.Effect<void>
-    /** Why such work is not to be expected in its time, by what was measured; undefined: it is. */
+    /** Reason why such work will probably not be found in time; undefined if it will. */
     readonly judge: (wanted: Wanted) => Effect.Effect<PowError | undefined>
   }
 >()("cofferer/pow/ProofOfWork") {
@@ -164,7 +164,7 @@ export class ProofOfWork extends Context.Service<
       Effect.suspend(() => Effect.flatMap(workPool(settings), (pool) => make(machineOn(pool, "")))),
     )
 
-  /** By a pool that several treasuries share: among searches of equal difficulty they take turns. */
+  /** On a pool that several treasuries share: they take turns with searches of equal difficulty. */
   static readonly layerShared = (pool: Pool, treasury: string): Layer.Layer<ProofOfWork, never, Metrics> =>
     Layer.effect(
       ProofOfWork,
@@ -215,7 +215,7 @@ const machineOn = (pool: Pool, owner: string): Machine => {
     rate: pool.rate,
     isOld: pool.isOld,
     ahead: (difficulty) => pool.ahead(owner, difficulty),
-    // Whatever ends it: without a rate nothing is refused for being slow, and the search itself says what is wrong.
+    // If the measurement fails, nothing is refused for being slow, and the search itself reports the failure.
     measure: Effect.ignore(asked(pool.measure)(measured)),
   }
 }
@@ -245,7 +245,7 @@ const make = Effect.fnUntraced(function* ({ search, ...pace }: Machine) {
     }
     const found = yield* inTime(search({ preimage, difficulty }, millisMax), millisMax)
     const nonce = BigInt(found.nonce)
-    // By OpenSSL, which found no part of it: a wrong nonce would cost the payment its block window.
+    // Checked by OpenSSL, independently of the search: a wrong nonce would cost the payment its window.
     const digest = hash("sha3-256", powPreimage(request, nonce), "buffer")
     if (leadingZeroBits(digest) < difficulty) return yield* powError({ _tag: "WrongNonce", nonce })
     metrics.workSolve.observe(found.millis / 1_000)
@@ -274,7 +274,7 @@ const inTime = (search: Effect.Effect<FoundNonce, PowError>, millisMax: number) 
     ? search
     : Effect.timeoutOrElse(search, { duration: Math.ceil(millisMax), orElse: () => outOfTime(millisMax) })
 
-/** Its time is counted in hashes: the clock may stand still meanwhile. */
+/** Counts its time in hashes: a test clock stands still meanwhile. */
 const searchInline: Machine["search"] = Effect.fnUntraced(function* ({ preimage, difficulty }, millisMax) {
   const began = yield* Clock.currentTimeNanos
   const search = makeSearch(preimage, difficulty)

@@ -5,12 +5,12 @@ import { type Kernel, makeKernel } from "./kernel.ts"
 type Search = (from: number, count: number) => number | undefined
 
 /**
- * Leading zero bits above which no search is begun: 2^32 hashes take a thread a quarter of an hour, longer than work is
- * of use. A gateway that asks for more is wrong or means harm.
+ * Highest difficulty (leading zero bits) that is searched for: 2^32 hashes take a thread a quarter of an hour, longer
+ * than work is of use. A gateway that asks for more is wrong or malicious.
  */
 export const difficultyMax = 32
 
-/** Bytes of a block of SHA3-256, and of the message, whose last 8 are the nonce: two blocks. */
+/** Bytes of a block of SHA3-256, and of the hashed message, which has two blocks; its last 8 bytes are the nonce. */
 const blockBytes = 136
 export const preimageBytes = 149
 

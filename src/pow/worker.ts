@@ -5,7 +5,7 @@ import { difficultyMax, makeSearch, preimageBytes } from "./search.ts"
 
 /** Hashes between two looks at the cancel flag: under 1 ms, and within 5 ms where a machine is five times slower. */
 const sliceHashes = 4_096
-/** The pool hears from a search this often (milliseconds), and gives its thread to another that takes less. */
+/** Duration of a part of a search (milliseconds); between parts the pool may give the thread to easier work. */
 const partMillis = 100
 
 const search = ({ preimage, difficulty, from }: WorkerJob, cancelled: Int32Array): WorkerAnswer => {
@@ -21,7 +21,7 @@ const search = ({ preimage, difficulty, from }: WorkerJob, cancelled: Int32Array
   }
 }
 
-// The first hashes of a thread are slow, until its code is compiled again between two calls: no measurement has them.
+// A thread's first hashes are slow until its code is optimized between two calls. No measurement includes them.
 const warmUp = makeSearch(new Uint8Array(preimageBytes), difficultyMax)
 for (let call = 0; call < 4; call++) warmUp(0, sliceHashes)
 

@@ -2,19 +2,19 @@ import type { BlockMark } from "../domain/Balance.ts"
 import { nanosOf } from "../domain/Time.ts"
 
 /**
- * Which heads of a chain are accepted. It is no theory of lies: who does not trust one gateway configures several and a
- * quorum. A head that no chain can have come to is not used, and nothing is signed while none is.
+ * Decides which heads of a chain are accepted. An impossible head is not used, and nothing is signed while none is
+ * accepted. A gateway that lies within these bounds is believed: whoever does not trust one configures a quorum.
  */
 
-/** Blocks that the nodes behind one address may be apart. */
+/** Blocks by which the nodes behind one address may differ. */
 export const nodesApart = 10n
-/** Blocks that a head may be ahead of the block of row headers beyond what time has brought. */
+/** Blocks by which a head may be ahead of the row headers' block, besides those made since that block. */
 export const rowsApart = 50n
 /** Faster than any network of this kind: blocks come about once a second. */
 const blocksPerSecond = 20n
 /** After the first head, a second one that fits it counts only when this much later. */
 const firstMillis = 10_000
-/** Heads that fit each other, not the accepted one: after this time higher ones are accepted, and lower ones halt. */
+/** Heads that fit each other and not the accepted one: after this time higher ones are accepted, lower ones halt. */
 const lastingMillis = 300_000
 
 /** A block, and when it was reported (Unix milliseconds). */
@@ -23,7 +23,7 @@ export interface NamedBlock {
   readonly at: number
 }
 
-/** A head as a gateway reports it, with the block of its row headers; undefined before it named one. */
+/** A head that a gateway reports, with the block of its row headers, if it named one. */
 export interface ReportedHead {
   readonly height: bigint
   readonly rows: BlockMark | undefined
@@ -34,18 +34,18 @@ interface AcceptedHead extends NamedBlock {
   readonly block?: BlockMark
 }
 
-/** Reported heads instead of one that fits. */
+/** Heads reported since none fits. */
 export interface Stray {
-  /** `first`: nothing was accepted before. `behind`: a node that is late. `changed`: another chain, for people. */
+  /** `first`: none was accepted before. `behind`: a late node. `changed`: another chain, for people to judge. */
   readonly kind: "first" | "higher" | "behind" | "lower" | "changed"
   /** Since when no head fits, Unix milliseconds. */
   readonly since: number
-  /** Since when this kind of them is reported; for the first one when it was reported. */
+  /** Since when this kind is reported, Unix milliseconds. */
   readonly kindSince: number
-  /** The last one; of the first ones the first. */
+  /** Height of the last of them; for `first`, of the first. */
   readonly height: bigint
   readonly why: string
-  /** True if a halt has alerted to it. */
+  /** True once a halt has alerted people. */
   readonly isTold?: boolean
 }
 
@@ -55,13 +55,13 @@ export interface HeadKnown {
   readonly stray?: Stray
 }
 
-/** Time in which a chain can begin so many blocks, in milliseconds. */
+/** Milliseconds in which a chain can begin this number of blocks. */
 const millisFor = (blocks: bigint): number => Number((blocks * 1_000n) / blocksPerSecond)
 
-/** A time that is further ahead than `nodesApart` allow was read from a clock that was put back since. */
+/** The time, or now if it is further ahead than `nodesApart` blocks explain: the clock was set back since. */
 const sinceOf = (at: number, now: number): number => (at > now + millisFor(nodesApart) ? now : at)
 
-/** Blocks that a chain can have begun in the time since; below 0 where nodes apart were counted ahead of it. */
+/** Blocks that a chain can have begun since a time; negative for a time ahead of now, as `accept` may set it. */
 const blocksSince = (at: number, now: number): bigint =>
   (blocksPerSecond * BigInt(Math.trunc(now - sinceOf(at, now)))) / 1_000n
 
@@ -105,7 +105,7 @@ export const isAnotherChain = ({ height, rows }: ReportedHead, { accepted }: Hea
   return rows.timestamp > block.timestamp && [rows.height, height].every((one) => one + nodesApart < block.height)
 }
 
-/** State after a head that fits, or that was accepted by a person or after a minute. */
+/** State after a head that fits, or that is accepted because higher heads lasted. */
 const accept = ({ accepted }: HeadKnown, { height, rows }: ReportedHead, now: number): HeadKnown => {
   const isBlock =
     rows !== undefined &&
@@ -114,7 +114,7 @@ const accept = ({ accepted }: HeadKnown, { height, rows }: ReportedHead, now: nu
     (accepted?.block === undefined || rows.height > accepted.block.height)
   const block = isBlock ? rows : accepted?.block
   const rise = accepted === undefined || height < accepted.height ? 0n : height - accepted.height
-  // What exceeds the time since is counted ahead, so that many answers within it rise no further than one.
+  // A rise above the pace is charged to the time to come: many answers in a row rise no further than one.
   const at = accepted === undefined ? now : Math.max(now, sinceOf(accepted.at, now) + millisFor(rise))
   return { accepted: { height: (accepted?.height ?? height) + rise, at, ...(block === undefined ? {} : { block }) } }
 }

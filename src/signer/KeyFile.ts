@@ -17,9 +17,9 @@ import { type ConfigError, configProblem } from "../config/yaml/ConfigError.ts"
 ed.hashes.sha512 = sha512
 
 /**
- * Signs by node:crypto, and gives the signature away only once @noble/ed25519 has verified it by the rules of RFC 8032
- * under the public key: a wrong signature may pay nobody, and may show the key. Undefined where the two disagree. The
- * private key stays in node:crypto.
+ * Signs by node:crypto, and returns the signature only if @noble/ed25519 verifies it by the rules of RFC 8032 under the
+ * public key: a wrong signature may reveal the key. Undefined if the two disagree. The private key stays in
+ * node:crypto.
  */
 export const signTwice = (
   { key, publicKey }: { readonly key: KeyObject; readonly publicKey: string },
@@ -59,7 +59,7 @@ export const openKeyFile = (file: string, expected: string): Effect.Effect<Signi
     return Effect.fail(configProblem(file, `holds the key of ${key.publicKey}`, remedy))
   })
 
-/** The same, whichever key it is. */
+/** The same for any key. */
 export const readKeyFile = (file: string): Effect.Effect<SigningKey, ConfigError> =>
   Effect.suspend(() => {
     let bytes: Buffer | undefined
@@ -89,7 +89,7 @@ class Loose extends Error {}
 class NoFile extends Error {}
 
 const readChecked = (file: string): Buffer => {
-  // Without waiting for somebody who writes into a pipe.
+  // O_NONBLOCK: a pipe without a writer would block.
   const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const stat = fstatSync(fd)
@@ -107,7 +107,7 @@ const readChecked = (file: string): Buffer => {
   }
 }
 
-/** The key that the bytes spell; undefined where they spell none. Decoded in place: no string holds a secret. */
+/** The key in the bytes; undefined if there is none. Decoded in place: no string holds a secret. */
 export const keyOf = (bytes: Buffer): SigningKey | undefined => {
   const seed = bytes.length === 32 ? ownCopy(bytes) : seedOfHex(bytes)
   if (seed === undefined) return undefined
@@ -122,7 +122,7 @@ export const keyOf = (bytes: Buffer): SigningKey | undefined => {
   }
 }
 
-/** In memory of its own: Buffer.from and Buffer.concat take theirs out of a pool that all code of a process shares. */
+/** Copies to separate memory: Buffer.from and Buffer.concat use a pool that all code of the process shares. */
 const ownCopy = (...parts: ReadonlyArray<Buffer>): Buffer => {
   const whole = Buffer.alloc(parts.reduce((sum, { length }) => sum + length, 0))
   let at = 0
@@ -133,7 +133,7 @@ const ownCopy = (...parts: ReadonlyArray<Buffer>): Buffer => {
 /** A private key that no file holds yet. */
 export interface NewKey {
   readonly publicKey: string
-  /** Writes it to a file that must not exist, for its owner alone, and clears it. Only the first call writes it. */
+  /** Writes it to a file that must not exist, for its owner alone, and clears it. Call it once. */
   readonly writeTo: (file: string) => Effect.Effect<void, ConfigError>
 }
 
@@ -199,10 +199,7 @@ const seedOfHex = (bytes: Buffer): Buffer | undefined => {
 const nonceText = Buffer.from("cofferer nonce key v1")
 const tagText = Buffer.from("cofferer tag key v1")
 
-/**
- * Hashes of signatures of the texts above that were verified, with their key. A start asks four times for two of them,
- * and verifying one takes milliseconds.
- */
+/** Hashes of verified signatures of these texts. A start asks four times for two, and each check takes milliseconds. */
 const verified = new Set<string>()
 
 /** The signature of one of the texts above, as `signTwice` gives it. */
@@ -224,7 +221,7 @@ export const isSound = (key: SigningKey): boolean => fixedSignature(key, nonceTe
  */
 export const nonceKeyOf = (key: SigningKey): KeyObject => derived(key, nonceText)
 
-/** The secret that tags of payments are derived from: as that of nonces, by a text of its own. */
+/** The secret that tags of payments are derived from, as nonces are, with a text of its own. */
 export const tagKeyOf = (key: SigningKey): KeyObject => derived(key, tagText)
 
 const derived = (key: SigningKey, text: Buffer): KeyObject => {

@@ -152,7 +152,7 @@ export class Signer extends Context.Service<
               ? Effect.fail(new SignerError({ operation, reason: { _tag: "KeyMissing", party: publicKey } }))
               : Effect.succeed({ ...held, party })
           })
-        /** Pause of the asset, as text; undefined without one. What is not pinned has no policy line either. */
+        /** Pause of the asset, as text; undefined without one. An asset that is not pinned has no policy line. */
         const pauseOf = Effect.fnUntraced(function* (assetId: string) {
           const pin = [...now().treasury.assets.values()].find(({ id }) => id === assetId)
           if (pin === undefined) return undefined
@@ -162,7 +162,7 @@ export class Signer extends Context.Service<
           )
           return pause === undefined ? undefined : `${pause.scope}: ${pause.reason}`
         })
-        /** Journals a refusal; the same one of an attempt that waits only once. */
+        /** Journals a refusal, unless it repeats the last one of the same attempt. */
         const journalRefusal = Effect.fnUntraced(function* ({ intentId, k }: Judged, reason: typeof Refused.Type) {
           const last = (yield* journal.trail(intentId)).findLast(({ kind }) => kind === "refusal")?.body
           const before = last === undefined ? {} : JSON.parse(last)
@@ -295,7 +295,7 @@ export class Signer extends Context.Service<
               tagOf(tagKey, request.intentId),
             )
             if (foreign !== undefined) return yield* refuse("permit", foreign)
-            // Nothing may come between: a process that was frozen goes on here.
+            // Checked last: a process that was frozen may go on here without the lease.
             if (!(yield* isLeaseHeld)) return yield* refuse("lease", "another process moves the money")
             const signature = signTwice(key, Buffer.from(digest, "hex"))?.toString("hex")
             if (signature === undefined) return yield* refuse("signature", disagreeing(request.party))
@@ -321,7 +321,7 @@ export const deriveNonce = (nonceKey: KeyObject, intentId: string, k: number): b
   }
 }
 
-/** A bare hash would show outsiders whose payment it is: names and keys of payments can be guessed. */
+/** A plain hash would let outsiders find the payment: its names and keys can be guessed. */
 const tagOf = (tagKey: KeyObject, intentId: string): string =>
   createHmac("sha256", tagKey).update(intentId).digest("hex").slice(0, 16)
 

@@ -10,7 +10,7 @@ export const Refused = Schema.TaggedStruct("Refused", {
 /** The signer has no key for the party: watch-only, or the treasury does not run live. */
 const KeyMissing = Schema.TaggedStruct("KeyMissing", { party: Schema.String })
 
-/** The signer's own memory failed. Whether something was recorded must be read again; nothing was handed out. */
+/** The signer's store failed. Something may have been recorded, and must be read again; nothing was returned. */
 const MemoryFailed = Schema.TaggedStruct("MemoryFailed", {
   detail: Schema.String,
   cause: Schema.Defect(),
@@ -28,6 +28,6 @@ export class SignerError extends Schema.TaggedError<SignerError>()("SignerError"
   }
 }
 
-/** A refusal, with its text in the journal. */
+/** A refusal. Its detail is journalled. */
 export const refuse = (refusal: Refusal, detail: string) =>
   new SignerError({ operation: "sign", reason: { _tag: "Refused", refusal, detail } })

@@ -19,7 +19,7 @@ import {
 /** Flags that say which treasury this process works on: commands within printed text need them. */
 export const CommandFlags = Context.Reference<string>("cofferer/telemetry/CommandFlags", { defaultValue: () => "" })
 
-/** The text with the flags in each quoted command that takes them and names no treasury yet. */
+/** Adds the flags to each quoted command that takes them and has none of them yet. */
 export const withFlags = (text: string, flags: string): string =>
   flags === ""
     ? text
@@ -50,7 +50,7 @@ export const logPayment = ({ id, payment, decimals }: Pick<Intent, "id" | "payme
 })
 
 const quietMillis = 60_000
-/** Bounds memory: others choose some of the text. */
+/** Messages remembered: gateways choose part of their text, so there may be any number. */
 const rememberedMax = 200
 
 /**
@@ -111,7 +111,7 @@ interface Entry {
   readonly fields: Record<string, unknown>
 }
 
-/** Secrets never come this far: they are Redacted, and pino masks what still looks like one. */
+/** Second line of defence: secrets are Redacted, and no field should hold one. */
 const redact = ["privateKey", "secret", "token", "authorization", "*.privateKey", "*.secret", "*.token"]
 
 /** pino behind Effect's logger; the only logger of the process. */
@@ -184,7 +184,7 @@ const sentenceColumnsMin = 20
 const columnOf = (subject: string): string =>
   subject === "" ? "" : subject.length > 7 ? `${subject}  ` : subject.padEnd(8)
 
-/** " 12.1 s  proposed   7k2m    keep-hot-funded: 16,210.00 USDT reserve -> hot". Colour only adds. */
+/** " 12.1 s  proposed   7k2m    keep-hot-funded: 16,210.00 USDT reserve -> hot", which colour may only decorate. */
 const textLine = (
   level: Level,
   message: string,

@@ -5,7 +5,7 @@ import type { FinalIntentState, Intent } from "../domain/Intent.ts"
 import { type Definition, type Loop, metricGroups, type Values } from "./metricTable.ts"
 import { tracePaymentEnd } from "./Tracing.ts"
 
-/** Names from the configuration that appear as labels; nothing else may become one. */
+/** Names from the configuration that appear as labels. */
 export interface MetricsOptions {
   readonly treasury: string
   readonly mode: "observe" | "shadow" | "live"
@@ -18,18 +18,18 @@ export interface MetricsOptions {
   readonly receivers: ReadonlyArray<string>
   readonly version: string
   readonly revision: string
-  /** One of several in the process: every series bears its name, and those of the process itself are elsewhere. */
+  /** True for one of several treasuries: every series has its name; `fleetMetrics` has those of the process. */
   readonly isOneOfMany?: boolean
 }
 
 let ofProcess: Registry | undefined
 
-/** A registry with the metrics of the process, which are made once: each set watches the event loop until it ends. */
+/** A registry with the metrics of the process. They are made once: each set of them watches the event loop for ever. */
 const processMetrics = (): Registry => {
   if (ofProcess === undefined) {
     ofProcess = new Registry()
     collectDefaultMetrics({ register: ofProcess })
-    // Gauges with the suffix of counters: Prometheus' own check complains of them.
+    // Gauges with the suffix of counters, which Prometheus' own check refuses.
     for (const name of ["handles", "requests", "resources"]) ofProcess.removeSingleMetric(`nodejs_active_${name}_total`)
   }
   return Registry.merge([ofProcess])
@@ -53,7 +53,7 @@ export const fleetMetrics = () => {
   return { up, standby, text: () => registry.metrics() }
 }
 
-/** One text of several: the samples of each metric stand together, as the format wants it. */
+/** Merges texts: the format requires the samples of a metric to stand together. */
 export const mergeMetrics = (texts: Iterable<string>): string => {
   const families = new Map<string, Array<string>>()
   for (const text of texts) {
@@ -137,7 +137,7 @@ const make = (options: MetricsOptions) => {
   }
 }
 
-/** The same text in OpenMetrics 1.0. prom-client's own form of it renames the counters for good. */
+/** The text in OpenMetrics 1.0. prom-client's own conversion would rename the counters of the registry for ever. */
 export const toOpenMetrics = (text: string): string => {
   const counters = new Set([...text.matchAll(/^# TYPE (\S+)_total counter$/gm)].map(([, name]) => name))
   const named = text.replaceAll(/^(# (?:HELP|TYPE) )(\S+)_total /gm, (line, head: string, name: string) =>
@@ -146,9 +146,9 @@ export const toOpenMetrics = (text: string): string => {
   return `${named.replaceAll(/\n+/g, "\n").trimEnd()}\n# EOF\n`
 }
 
-/** Cycles of the loops, counted so that one that stands still or fails is seen from outside. */
+/** Counts cycles of the loops, so that a loop that stands still or fails is seen from outside. */
 interface Cycles {
-  /** Runs one cycle, notes how it ended, and gives its lines in the log the number that it has in this process. */
+  /** Runs one cycle, counts its result, and adds the loop and the cycle's number to its log lines. */
   readonly counted: <A, E, R>(loop: Loop, cycle: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Unix milliseconds of the last success of each loop in this process. */
   readonly lastSuccess: Effect.Effect<ReadonlyMap<Loop, number>>

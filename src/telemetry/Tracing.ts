@@ -3,16 +3,16 @@ import { Context, Effect, Exit, Option, Tracer } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
 import type { FinalIntentState, Intent } from "../domain/Intent.ts"
 
-/** Name of the root of a payment's tree. */
+/** Name of the root span of a payment's trace. */
 export const paymentSpan = "payment"
 
-/** The root of a payment's tree. Its ids follow from the payment's, so that loops and restarts add to one tree. */
+/** Root of a payment's trace. Its ids follow from the payment's, so that all loops and restarts add to one trace. */
 const rootOf = (intentId: string): Tracer.ExternalSpan => {
   const ids = createHash("sha256").update(`span/${intentId}`).digest("hex")
   return Tracer.externalSpan({ traceId: ids.slice(0, 32), spanId: ids.slice(32, 48) })
 }
 
-/** Puts what is done for a payment into its tree. */
+/** Adds the spans of the work to the payment's trace. */
 export const inPayment =
   (intentId: string) =>
   <A, E, R>(work: Effect.Effect<A, E, R>) =>
@@ -26,7 +26,7 @@ interface Past {
   readonly links?: Array<Tracer.SpanLink>
 }
 
-/** A span that is over. */
+/** Records a span that is over. */
 const past = (intentId: string, name: string, { from, until, attributes, links = [] }: Past) =>
   Effect.map(Effect.tracer, (tracer) => {
     const span = tracer.span({
@@ -44,8 +44,8 @@ const past = (intentId: string, name: string, { from, until, attributes, links =
   })
 
 /**
- * Begins a payment's tree: from the block of the balances to their use, and from there to the stored decision. The
- * decision and the span of the round that made it link to each other.
+ * Begins a payment's trace: a span from the block of the balances to their use, and one from there to the stored
+ * decision. The decision and the span of its round link to each other.
  */
 export const traceDecision = Effect.fnUntraced(function* (
   { id, rule }: Intent,
@@ -59,7 +59,7 @@ export const traceDecision = Effect.fnUntraced(function* (
   yield* past(id, "payment.decide", { from: at.used, until: at.stored, attributes, links })
 })
 
-/** Ends a payment's tree with its root. */
+/** Ends a payment's trace with its root span. */
 export const tracePaymentEnd = (intent: Intent, outcome: FinalIntentState, now: number) => {
   const { id, rule, payment, decimals, createdAt } = intent
   const amount = `${formatAmount(payment.amount, decimals)} ${payment.asset}`

@@ -136,10 +136,10 @@ export const logFields = {
 export type LogFieldName = keyof typeof logFields
 export type LogFieldValue<N extends LogFieldName> = FieldTypes[(typeof logFields)[N]["type"]]
 
-/** Severity of an event: a page needs somebody now, a ticket on the next working day. It decides the level. */
+/** Severity of an event, which decides its log level: a page needs somebody now, a ticket on the next working day. */
 export type LogSeverity = "page" | "ticket" | "info" | "debug"
 
-/** A request without a usable answer, or another failure that passes. */
+/** A request without a usable answer, or another passing failure. */
 const failure = "ticket + {reason} [{gateway} {intent} {attempt} {remedy} {receiver}]"
 
 const sum = "{amount} {asset} {from} -> {to}"
@@ -307,12 +307,12 @@ export type LogFieldsOf<N extends LogEventName> = {
   readonly [F in Needs<(typeof logEvents)[N]>]: LogFieldValue<F>
 } & { readonly [F in May<(typeof logEvents)[N]>]?: LogFieldValue<F> | undefined }
 
-/** Events that say why a request, or another thing that is tried again, failed. */
+/** Events of the form `failure`. */
 export type FailureEvent = {
   [N in LogEventName]: (typeof logEvents)[N] extends typeof failure ? N : never
 }[LogEventName]
 
-/** The parts of an event's text; those that it does not have are undefined. */
+/** Parts of an event's text; missing ones are undefined. */
 export const logEventForm = (name: LogEventName) => {
   const [first = "", ...sentences] = logEvents[name].replace(/ \+ .*/, "").split(" | ")
   const [severity, ...words] = first.split(" ")

@@ -30,11 +30,11 @@ export type RequestOutcome = (typeof requestOutcomes)[number]
 const submissionCodes = ["0", "51", "60", "70", "71", "80", "89", "other", "none"] as const
 type SubmissionCode = (typeof submissionCodes)[number]
 
-/** The metric label of an answer's code: one of a closed set, whatever the gateway says. */
+/** Metric label of an answer's code. The set is closed: a gateway may send any number. */
 export const codeLabel = (code: number | undefined): SubmissionCode =>
   code === undefined ? "none" : (submissionCodes.find((c) => c === String(code)) ?? "other")
 
-/** Codes with which an outcome comes; one that is not here comes without an answer. */
+/** Codes that an outcome usually has; all others have no answer. */
 const outcomeCodes: Readonly<Record<string, ReadonlyArray<string>>> = {
   accepted: ["0"],
   refused: submissionCodes.filter((code) => code !== "0" && code !== "none"),
@@ -43,7 +43,7 @@ const outcomeCodes: Readonly<Record<string, ReadonlyArray<string>>> = {
   framing: ["60"],
 }
 
-/** Scopes of a pause; `maintenance` is an interval of the file. */
+/** Scopes of a pause; `maintenance` is one that the file plans. */
 export const pauseScopes = ["all", "rule", "party", "asset", "pin", "lock", "maintenance"] as const
 export const statusLabels = Object.values(statusWords) as ReadonlyArray<AssetStatusWord>
 
@@ -52,7 +52,7 @@ export type Values = ReadonlyArray<string> | "treasury" | "gateway" | "rule" | "
 type Labels = Readonly<Record<string, Values>>
 
 interface More {
-  /** No series before its value is known: zero would be untrue. */
+  /** True if there is no series before its value is known: zero would be wrong. */
   readonly absent?: boolean
   /** Which combinations of the labels there are; default all. */
   readonly has?: (labels: Readonly<Record<string, string>>) => boolean
@@ -60,7 +60,7 @@ interface More {
   readonly buckets?: ReadonlyArray<number>
 }
 
-/** One metric as the table has it. */
+/** One metric. */
 export interface Definition extends More {
   readonly type: "gauge" | "counter" | "histogram"
   /** Without its prefix. */

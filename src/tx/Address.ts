@@ -5,18 +5,18 @@ import type { ExternalAddress } from "../domain/Hex.ts"
 const form = /^0x[0-9a-fA-F]{40}$/
 
 /**
- * The address of 20 bytes in the one form in which it is compared, signed and shown: EIP-55, whose capitals are a
- * checksum. Undefined where the text is none, or where its own capitals say that it was mistyped.
+ * The address of 20 bytes in the form in which it is compared, signed and shown: EIP-55, whose capitals are a checksum.
+ * Undefined if the text is no address, or if its own capitals are a wrong checksum.
  */
 export const addressOf = (text: string): ExternalAddress | undefined => {
   if (!form.test(text)) return undefined
   const address = checksummed(text)
   const digits = text.slice(2)
-  const says = digits !== digits.toLowerCase() && digits !== digits.toUpperCase()
-  return says && `0x${digits}` !== address ? undefined : address
+  const isChecked = digits !== digits.toLowerCase() && digits !== digits.toUpperCase()
+  return isChecked && `0x${digits}` !== address ? undefined : address
 }
 
-/** The same address with the capitals that its checksum gives it; any text that is not an address as it is. */
+/** The address with the capitals of its checksum. Returns any other text unchanged. */
 export const checksummed = (text: string): ExternalAddress => {
   if (!form.test(text)) return text as ExternalAddress
   const digits = text.slice(2).toLowerCase()

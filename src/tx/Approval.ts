@@ -97,7 +97,7 @@ export type ApprovalKind = (typeof approvalKinds)[number]
 
 type Fact = readonly [name: string, value: string]
 
-/** One fact a line; a line break inside a value cannot pass for the next fact. */
+/** One fact a line, escaped, so that a line break inside a value cannot pass for another fact. */
 const factLines = (kind: ApprovalKind, facts: ReadonlyArray<Fact>): string =>
   [
     `cofferer approval: ${kind}`,
@@ -193,9 +193,9 @@ const slotsAhead = 4
 /** When a text signed now expires: 18 to 24 hours ahead, at a quarter of a day, so that all operators sign one text. */
 export const expiryFrom = (now: number): number => (Math.floor(now / slotMillis) + slotsAhead) * slotMillis
 
-/** Expiry times that a text printed earlier may name and still be valid: a signature is tried with each of them. */
+/** Expiry times of all texts that are still valid, which were printed earlier or now: one of them was signed. */
 export const expiriesAt = (now: number): ReadonlyArray<number> =>
-  Array.from({ length: slotsAhead }, (_, i) => expiryFrom(now) - i * slotMillis).filter((expires) => expires > now)
+  Array.from({ length: slotsAhead }, (_, i) => expiryFrom(now) - i * slotMillis)
 
 /** A submitted signature, with the key of its operator. */
 export interface GivenApproval {
@@ -245,7 +245,7 @@ export interface ApprovalClaim {
 /** The operators who approved a payment, or the reason why it is not approved. */
 type Approved = { readonly by: ReadonlyArray<string> } | { readonly lacking: string }
 
-/** More than clocks differ. */
+/** Clocks differ by less. */
 const slackMillis = 60_000
 
 /** Checks that the group approved exactly this payment at this time (Unix milliseconds). Denies by default. */
@@ -294,7 +294,7 @@ const factOf = (line: string): Fact | undefined => {
   }
 }
 
-/** The value of a fact that occurs exactly once, else undefined. */
+/** The value of a fact; undefined unless it occurs exactly once. */
 export const factIn = ({ facts }: ApprovalRead, name: string): string | undefined => {
   const found = facts.filter(([one]) => one === name)
   return found.length === 1 ? found[0]?.[1] : undefined

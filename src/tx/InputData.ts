@@ -18,8 +18,8 @@ export const encodeInputData = (data: InputData): Uint8Array<ArrayBuffer> =>
   )
 
 /**
- * Reads the bytes back. Fails, with the reason in words, on anything that this program would not write itself: an
- * unknown command or field, a second spelling of an amount. Who signs must understand every byte that is signed.
+ * Reads the bytes back. Fails with a reason on anything that this program would not write itself: an unknown command or
+ * field, another spelling of an amount. The signer must understand every byte that it signs.
  */
 export const decodeInputData = (bytes: Uint8Array): Result.Result<InputData, string> => {
   let wire: Wire

@@ -16,7 +16,7 @@ export const signatureVersion = 1
 /** Versions that carry a meaning: V2 signs without the chain id and is never sent by this program. */
 export const txVersions = { TX_VERSION_UNSPECIFIED: 0, TX_VERSION_V2: 2, TX_VERSION_V3: 3 } as const
 
-/** How `inputData` stands on the wire: with the chain id in front (the specification) or alone (the network). */
+/** Wire form of `inputData`: with the chain id in front (the specification) or alone (the network). */
 export type Framing = "prefixed" | "bare"
 export const framings: ReadonlyArray<Framing> = ["prefixed", "bare"]
 
@@ -30,7 +30,7 @@ export interface Transaction {
   readonly pow: { readonly tid: string; readonly nonce: bigint }
 }
 
-/** chainId ‖ 0x00 ‖ inputData: what a V3 signature covers, whatever stands on the wire. */
+/** chainId ‖ 0x00 ‖ inputData: the message of a V3 signature, in either wire form. */
 export const withChainPrefix = (chainId: string, inputData: Uint8Array): Uint8Array =>
   concatBytes(utf8ToBytes(chainId), Uint8Array.of(0), inputData)
 
@@ -43,8 +43,8 @@ export const frame = (framing: Framing, chainId: string, inputData: Uint8Array):
   framing === "prefixed" ? withChainPrefix(chainId, inputData) : inputData
 
 /**
- * The transaction as the network serialises it from JSON. Members of a oneof come last, so the sender's key (1002)
- * stands behind version (2000) and proof of work (3000); the hash depends on it.
+ * Serialises the transaction as the network does from JSON: members of a oneof come last, so the sender's key (1002)
+ * follows version (2000) and proof of work (3000). The hash depends on this order.
  */
 export const transactionBytes = (tx: Transaction): Uint8Array => {
   const body = create(TransactionSchema, {
@@ -57,14 +57,14 @@ export const transactionBytes = (tx: Transaction): Uint8Array => {
   return concatBytes(toBinary(TransactionSchema, body), toBinary(TransactionSchema, sender))
 }
 
-/** Writes any decoded transaction again in the network's order: decoding its own bytes and this are inverse. */
+/** Serialises a decoded transaction in the network's order. */
 export const reencodeTransaction = (wire: WireTransaction): Uint8Array => {
   const sender = create(TransactionSchema, { from: wire.from })
   const body = { ...wire, from: { case: undefined } } as WireTransaction
   return concatBytes(toBinary(TransactionSchema, body), toBinary(TransactionSchema, sender))
 }
 
-/** The wire message, or undefined where the bytes are none. */
+/** Decodes a wire message; undefined if the bytes are not one. */
 export const decodeTransaction = (bytes: Uint8Array): WireTransaction | undefined => {
   try {
     return fromBinary(TransactionSchema, bytes)

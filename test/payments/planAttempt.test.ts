@@ -13,6 +13,7 @@ import {
   planRefused,
   spendableOf,
 } from "../../src/payments/planAttempt.ts"
+import type { Refusal } from "../../src/rules/policy/Policy.ts"
 import { decisionValidMillis } from "../../src/rules/waiting.ts"
 import { intentOf } from "../support/Payments.ts"
 
@@ -185,12 +186,12 @@ describe("a head", () => {
 })
 
 describe("a refusal of the signer", () => {
-  const planOf = (refusal: string | undefined, change: Partial<AttemptContext> = {}) => {
+  const planOf = (refusal: Refusal | undefined, change: Partial<AttemptContext> = {}) => {
     const refused = refusal === undefined ? undefined : { refusal, detail: "why" }
     return textOf(planRefused(refused, "no", { ...signable, ...change }))
   }
   it("is waited for where it passes", () => {
-    for (const refusal of ["halted", "watermark", "lease", "stale", "approval", "fee"]) {
+    for (const refusal of ["halted", "watermark", "lease", "stale", "approval", "fee"] as const) {
       assert.strictEqual(
         planOf(refusal, { standing: { _tag: "Submitted" } }),
         `Wait the signer refuses it now (${refusal}): why`,
@@ -198,7 +199,7 @@ describe("a refusal of the signer", () => {
     }
   })
   it("ends the payment where the policy forbids it", () => {
-    assert.strictEqual(planOf("recipient"), "End denied: was not signed: no")
+    assert.strictEqual(planOf("no_line"), "End denied: was not signed: no")
     assert.strictEqual(planOf(undefined, { k: 2 }), "End abandoned: was not signed: no")
     assert.include(planRefused(undefined, "no", signable), { detail: "no" })
   })

@@ -18,7 +18,7 @@ export const File = Schema.String.check(
 /** A secret is named by the file that holds it; the treasury file itself never holds one. */
 export const SecretFile = Schema.Struct({ file: File })
 
-/** Where stores are, if not in files of their own. */
+/** Place of the stores; without it each is a SQLite file. */
 export const DatabaseText = Schema.Struct({ postgres: Schema.Struct({ urlFile: File }) })
 
 /** Variables of a receiver's `text`. */
@@ -92,7 +92,7 @@ export const AlertReceiver = Schema.Struct(fields).check(exactlyOne("the receive
 export const NamedReceiver = Schema.Struct({ name: Schema.String, ...fields })
 export type ReceiverConfig = typeof NamedReceiver.Type
 
-/** The same where each file of a secret is replaced by something else. */
+/** The same with each file of a secret replaced. */
 export type WithSecrets<T, Secret> = T extends { readonly file: string }
   ? Secret
   : T extends string | undefined | ReadonlyArray<string>

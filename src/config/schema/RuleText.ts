@@ -52,7 +52,7 @@ const leaves = {
   held: Schema.Struct({ rule: Name, reason: optional(oneOf(...holdReasons)), longerThan: DurationText }),
 }
 
-/** A condition as written: exactly one kind, or others that are combined. */
+/** A condition as written: exactly one kind, or a combination of conditions. */
 export interface ConditionText {
   readonly balance?: typeof leaves.balance.Type | undefined
   readonly change?: typeof leaves.change.Type | undefined
@@ -134,7 +134,7 @@ const kinds = {
   }).check(exactlyOne("notify", ["becomes", "when"])),
 }
 
-/** A function with what it may see and whom it may pay: only a file of rules in TypeScript can hold one. */
+/** A function, the accounts that it sees and the parties that it pays. Only a TypeScript file can define one. */
 const CodeText = Schema.Struct({
   accounts: Schema.Array(Schema.Struct({ party: Name, asset: AssetSymbol, balance })).check(
     Schema.isMinLength(1, { expected: "at least one account" }),
@@ -184,7 +184,7 @@ const fields = {
 /** One rule as written in YAML: exactly one kind, and what modifies it. */
 export const YamlRuleText = Schema.Struct(fields).check(exactlyOne("the rule", Object.keys(kinds)))
 
-/** The same with the kind that is code. */
+/** The same with the kind `code`. */
 export const RuleText = Schema.Struct({ ...fields, code: optional(CodeText) }).check(
   exactlyOne("the rule", [...Object.keys(kinds), "code"]),
 )

@@ -75,7 +75,7 @@ const Approvals = Schema.Struct({
   accept: optional(oneOf("signature")),
 })
 
-/** One treasury as written. Every scalar is text; meaning and cross-references are checked by Treasury.ts. */
+/** One treasury as written. Every scalar is text. Treasury.ts checks meaning and cross-references. */
 export const TreasuryFile = Schema.Struct({
   version: Schema.Literal("1"),
   name: optional(Name),

@@ -9,7 +9,7 @@ import texts from "./keyTexts.json" with { type: "json" }
 const { keys, rules, receivers, conditions }: Readonly<Record<keyof typeof texts, Readonly<Record<string, string>>>> =
   texts
 
-/** The sentence about a key; undefined where it needs none. "?" begins the path of what stands in many places. */
+/** The sentence about a key; undefined if it has none. The path of a shared definition begins with "?". */
 const describing = (path: string): string | undefined => {
   if (path.startsWith("?")) {
     const key = path.slice("?.".length)
@@ -25,7 +25,7 @@ const describing = (path: string): string | undefined => {
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** Largest whole number that is tried to find where a form of numbers ends. */
+/** Numbers up to this are tried to find the bound of a form. */
 const numberMax = 99_999
 
 /** Schema of the numbers that a YAML 1.2 reader makes of texts of this form. */
@@ -43,14 +43,14 @@ const numbersOf = (pattern: string): JsonSchema | undefined => {
   }
 }
 
-/** A plain word as a YAML 1.2 reader takes it. */
+/** The values that a YAML 1.2 reader may take a plain word for. */
 const readingsOf = (word: string): ReadonlyArray<unknown> => {
   if (word === "") return ["", null]
   if (word === "true" || word === "false") return [word, word === "true"]
   return /^[0-9]+$/.test(word) ? [word, Number(word)] : [word]
 }
 
-/** Texts of numbers may stand without quotes, as may "true". */
+/** Numbers and "true" may be written without quotes. */
 const loosened = (node: JsonSchema): JsonSchema => {
   const { type, pattern, enum: words, ...rest } = node
   if (type !== "string") return node
@@ -60,7 +60,7 @@ const loosened = (node: JsonSchema): JsonSchema => {
   return { ...rest, anyOf: [{ type, pattern }, numbers] }
 }
 
-/** A key that may be left out is no key that may be null. */
+/** An optional key must not be null. */
 const withoutNull = (node: JsonSchema): JsonSchema => {
   const { anyOf, ...rest } = node
   if (!Array.isArray(anyOf)) return node

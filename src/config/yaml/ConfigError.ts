@@ -1,6 +1,7 @@
 import { Runtime, Schema } from "effect"
+import { visible } from "../../domain/text.ts"
 
-/** One thing that is wrong in a file: where, what, and what to do about it. */
+/** A mistake in a file: its position, the problem, and what to do. */
 export interface Problem {
   readonly file: string
   /** 1-based; 0 where the file as a whole is meant. */
@@ -14,13 +15,10 @@ const textMax = 400
 /** More than people read at once. */
 const shownMax = 100
 
-/** One line whatever the file holds: control characters are shown, and what is too long is cut. */
-const oneLine = (text: string): string =>
-  text
-    .slice(0, textMax)
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)
+/** One line, whatever the file holds. */
+const oneLine = (text: string): string => visible(text.slice(0, textMax))
 
-/** "treasury.yaml:12:3  unknown key "chianId"; did you mean "chainId"?": one line, fit for an editor to jump to. */
+/** "treasury.yaml:12:3  unknown key "chianId"; did you mean "chainId"?": one line, in a form that editors follow. */
 export const formatProblem = (p: Problem): string => `${problemWithPlace(p)}; ${oneLine(p.remedy)}`
 
 /** The same without its remedy. */
@@ -51,7 +49,7 @@ export class ConfigError extends Schema.TaggedError<ConfigError>()("ConfigError"
 export const configProblem = (file: string, message: string, remedy: string): ConfigError =>
   new ConfigError({ problems: [{ file, line: 0, column: 0, message, remedy }] })
 
-/** In the order of the file, each once. */
+/** All problems as one error, each once, in the order of the file. */
 export const inOrder = (problems: ReadonlyArray<Problem>): ConfigError => {
   const texts = new Map(problems.map((problem) => [formatProblem(problem), problem]))
   return new ConfigError({ problems: [...texts.values()].toSorted(byPlace) })

@@ -13,7 +13,7 @@ export interface Reporter {
   readonly amount: (path: ReadonlyArray<PropertyKey>, text: string, asset: PinnedAsset | undefined) => BaseUnits
   /** Absolute form of a file's path that is written at `at`: relative to the file in which it stands. */
   readonly path: (written: string, at?: ReadonlyArray<PropertyKey>) => string
-  /** False where the files that the document names need not be on this machine. */
+  /** False if the files that the document names need not exist on this machine. */
   readonly checksFiles: boolean
 }
 
@@ -75,7 +75,7 @@ export const needFile = (
 ): void => {
   if (!report.checksFiles) return
   try {
-    // The secret is not read here: it would stay in the memory of this process.
+    // The secret itself is not read: it would stay in this process's memory.
     if (statSync(file).isFile()) accessSync(file, constants.R_OK)
     else report.add(path, `${file} is not a file`, "name a file")
   } catch (error) {

@@ -20,10 +20,10 @@ export interface YamlDocument {
   readonly problem: (path: Path, message: string, remedy: string, at?: "name" | "value") => Problem
 }
 
-/** The parser takes seconds for half a megabyte of brackets; nothing that people write comes near. */
+/** The parser takes seconds for half a megabyte of brackets; real files are far smaller. */
 const bytesMax = 500_000
 
-/** Text of a file. Fails where it cannot be read, is not a file, no UTF-8 or has more than 500 kB. */
+/** Text of a file. Fails if it cannot be read, is not a file or not UTF-8, or has more than 500 kB. */
 export const readText = (file: string): Effect.Effect<string, ConfigError> =>
   Effect.suspend(() => {
     const text = readUtf8(file, bytesMax)
@@ -54,7 +54,7 @@ export const documentOf = (
   problem: (path, message, remedy, at = "value") => ({ ...placeOf(parts.tree, path, at), message, remedy }),
 })
 
-/** Where a value is written. */
+/** Position of a value. */
 export interface Place {
   readonly file: string
   /** 1-based, as is the column. */
@@ -75,9 +75,9 @@ export interface PlacedEntry {
 }
 
 const levelsMax = 40
-/** Names of one map at most: an unknown one is searched among all of them. */
+/** Largest number of names in a map: an unknown name is compared with all of them. */
 const namesMax = 5_000
-/** Aliases may repeat a value; a file that unfolds into more than this was not written by people. */
+/** Largest number of values, those repeated by aliases included. */
 const valuesMax = 100_000
 
 /** The place of the value (or, for `name`, of its name) that the path leads to, or of the nearest parent. */
@@ -147,7 +147,7 @@ const entriesOf = (
   return entries
 }
 
-/** The values of a key given twice, so that what else is wrong in either is found: the first wins. */
+/** Merges the values of a key given twice, the first one winning, so that mistakes in both are found. */
 const both = (first: Placed, second: Placed): Placed => {
   if (first.kind === "map" && second.kind === "map")
     return { ...first, entries: new Map([...first.entries, ...second.entries, ...first.entries]) }
@@ -223,7 +223,7 @@ const remedies: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY: "indent the next line like this one, or write the value in quotes",
 }
 
-/** A syntax error in words of the file's author: the parser calls a name before ":" an implicit key. */
+/** A syntax error in plain words: the parser calls a name before ":" an implicit key. */
 const syntaxText = ({ code, message }: { readonly code: string; readonly message: string }) => {
   if (message.startsWith("Implicit "))
     return { says: 'is not "name: value"', remedy: 'write a space after ":", or close a quote that begins here' }
@@ -270,7 +270,7 @@ export const parsePlaced = (
       complain(walk, none.at, `its aliases unfold into more than ${valuesMax} values`, "write them out")
     return { tree: walk.left < 0 ? none : tree, problems }
   } catch (error) {
-    // The parser itself gives up on a file that is nested without end.
+    // The parser fails on a file that is nested too deeply.
     if (!(error instanceof Error)) throw error
     return {
       tree: none,
@@ -279,14 +279,14 @@ export const parsePlaced = (
   }
 }
 
-/** One value of a treasury, with the place that it comes from. */
+/** One value of a treasury, with its position. */
 interface Origin {
   readonly path: string
   readonly value: string
   readonly at: Place
 }
 
-/** Addresses of receivers often hold a token; all else that is secret lies in files. */
+/** Addresses of receivers often contain a token; other secrets are in files. */
 const isSecret = (path: string): boolean =>
   /^alerts\.(heartbeat\.url|receivers\.[^.]+\.[^.]+\.(url|headers\.[^.]+))$/.test(path)
 

@@ -15,7 +15,7 @@ export const nearest = (name: string, known: ReadonlyArray<string>): string | un
 
 const listedMax = 20
 
-/** A remedy for a name that nothing has: the nearest one, or all there are. */
+/** A remedy for an unknown name: the nearest known one, or all of them. */
 export const nameRemedy = (name: string, known: ReadonlyArray<string>, none: string): string => {
   if (known.length === 0) return none
   const near = nearest(name, known)
@@ -24,7 +24,7 @@ export const nameRemedy = (name: string, known: ReadonlyArray<string>, none: str
   return `known here: ${known.slice(0, listedMax).join(", ")}${more}`
 }
 
-/** Keys that a file may still hold, by the map that held them, and what takes their place. */
+/** Removed keys that a file may still have, with their replacement. */
 const removed: Readonly<Record<string, string>> = {
   "network.chain": "remove it: the gateway is asked for the newest block and its work",
   "network.gateways.*.reads": "remove it: each gateway is read by the time of a balance",
@@ -62,7 +62,7 @@ interface Complaint {
   readonly unknown?: { readonly meant: string | undefined }
 }
 
-/** The parts of a schema's tree that are read here. */
+/** The parts of a schema's syntax tree that are used here. */
 interface Ast {
   readonly _tag?: string
   readonly types?: ReadonlyArray<Ast>
@@ -161,7 +161,7 @@ const valueAt = ({ value, under }: Context, path: Path): unknown =>
     .slice(under.length)
     .reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | undefined)?.[step], value)
 
-/** A value where a map belongs is often the secret itself, in place of the file that holds it. */
+/** Characters shown of a text in place of a map: it is often a secret in place of its file. */
 const shownForMapMax = 8
 
 const shown = (value: unknown, wanted: string | undefined): string => {
@@ -170,7 +170,7 @@ const shown = (value: unknown, wanted: string | undefined): string => {
   return excerpt(value, wanted?.startsWith("a map") ? shownForMapMax : undefined)
 }
 
-/** A message may carry its remedy behind a semicolon; else what was expected is the remedy. */
+/** A filter's message may contain its remedy after a semicolon; otherwise the expected form is the remedy. */
 const worded = (
   issue: SchemaIssue.Issue,
   path: Path,

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs"
 
-/** Why a file was not read, in words that follow its name, and the code of the system where there is one. */
+/** Reason why a file was not read, as text that follows its name, and the system's error code, if there is one. */
 interface NotRead {
   readonly problem: string
   readonly code: string | undefined
@@ -9,8 +9,7 @@ interface NotRead {
 const chunkBytes = 65_536
 
 /**
- * The bytes of a regular file, or why not: no such file, another kind of file, more than so many bytes. A pipe or a
- * device is never waited for, and what grows while it is read is read up to the bound.
+ * Reads a regular file of at most `bytesMax` bytes, also if it grows meanwhile. Never waits for a pipe or a device.
  */
 export const readBytes = (file: string, bytesMax: number): Buffer | NotRead => {
   try {
@@ -48,7 +47,7 @@ const readUpTo = (fd: number, bytesMax: number): Buffer | NotRead => {
   }
 }
 
-/** The same as text; undefined characters are a problem of their own. */
+/** The same as text. Bytes that are not UTF-8 are a problem. */
 export const readUtf8 = (file: string, bytesMax: number): string | NotRead => {
   const bytes = readBytes(file, bytesMax)
   if ("problem" in bytes) return bytes

@@ -13,7 +13,7 @@ interface Source {
   readonly problems: ReadonlyArray<Problem>
 }
 
-/** Keys that an overlay replaces as a whole, so that no policy line or gateway of another network is mixed in. */
+/** Keys that an overlay replaces as a whole, so that policy lines or gateways of two networks never mix. */
 const wholes: ReadonlySet<string> = new Set([
   "policy",
   "approvals",
@@ -93,7 +93,7 @@ const where = ({ file, line }: PlacedEntry["name"]): string => `${basename(file)
 /** Sections that must be in one file of a folder, so that people can read them as a whole. */
 const undivided: ReadonlySet<string> = new Set(["policy", "approvals"])
 
-/** Two parts of a folder side by side: maps and the list of rules join, anything else given twice is a problem. */
+/** Joins two parts of a folder: maps and the list of rules merge, anything else given twice is a problem. */
 const joined = (one: Placed, other: Placed, path: string, problems: Array<Problem>): Placed => {
   if (one.kind !== "map" || other.kind !== "map") return one
   const entries = new Map(one.entries)
@@ -112,7 +112,7 @@ const joined = (one: Placed, other: Placed, path: string, problems: Array<Proble
   return { ...one, entries }
 }
 
-/** Overlays `over`, which wins: maps merge by key; lists and the keys of `wholes` are replaced. */
+/** Lays `over` over `under`: maps merge by key; lists and the keys of `wholes` are replaced. */
 const overlaid = (under: Placed, over: Placed, path: string): Placed => {
   if (under.kind !== "map" || over.kind !== "map") return over
   const entries = new Map(under.entries)
@@ -155,8 +155,8 @@ const attempt = <A>(read: () => A, otherwise: A): A => {
 }
 
 /**
- * The data directory that files name which cannot be used as a whole: `store` is read apart, so that the rest may be no
- * YAML at all. Undefined where none of them says it in a form that can be read. Later files lie over earlier ones.
+ * The data directory named by files that cannot be used as a whole: reads only `store`, so that the rest need not even
+ * be YAML. The last file that names one wins; undefined if none does.
  */
 export const storeDirIn = (files: ReadonlyArray<string>): string | undefined =>
   files

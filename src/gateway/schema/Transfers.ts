@@ -6,7 +6,7 @@ import { AccountTypeText } from "./BalanceChanges.ts"
 import { Amount, BlockTime, Connection, enumText, orDefault, Text } from "./Numbers.ts"
 
 /** The ledger's states of a transfer. `done` of a delayed one-off means debited, not yet delivered. */
-export const transferStatuses = {
+const transferStatuses = {
   STATUS_PENDING: "pending",
   STATUS_DONE: "done",
   STATUS_REJECTED: "rejected",

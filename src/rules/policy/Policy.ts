@@ -50,7 +50,6 @@ export const refusals = [
   "fee",
   "command",
   "chain_id",
-  "framing",
   "halted",
   "lease",
   "watermark",

@@ -70,7 +70,6 @@ export const accounts: Route = {
   operation: "accounts",
   method: "GET",
   path: "/api/v2/accounts",
-  specified: false,
   answer: (world, ask) =>
     Effect.gen(function* () {
       const isSelected = yield* readFilter(ask.query, badAsset)

@@ -152,7 +152,5 @@ export interface Route {
   readonly operation: Operation | undefined
   readonly method: "GET" | "POST" | "DELETE"
   readonly path: `/${string}`
-  /** True if every profile serves it: the three operations of the specification, and the chain height. */
-  readonly specified: boolean
   readonly answer: (world: World, ask: RouteRequest) => Effect.Effect<HttpAnswer, RefusedRequest | SandboxError>
 }

@@ -14,7 +14,6 @@ export const assets: Route = {
   operation: "assets",
   method: "GET",
   path: "/api/v2/assets",
-  specified: true,
   answer: (world, ask) =>
     Effect.gen(function* () {
       const node = (asset: AssetState) => nodeOf(asset, world.profile)

@@ -13,7 +13,6 @@ export const balanceChanges: Route = {
   operation: "balanceChanges",
   method: "GET",
   path: "/api/v2/balance/changes",
-  specified: true,
   answer: (world, ask) =>
     Effect.gen(function* () {
       const { profile } = world

@@ -6,7 +6,7 @@ import { type HttpAnswer, type RefusedRequest, type Route, type RouteRequest, re
 
 const answerOf = (body: unknown, status = 200): HttpAnswer => ({ status, body, fromNode: false })
 
-const own = { operation: undefined, specified: true } as const
+const own = { operation: undefined } as const
 
 const blocksMax = 10_000
 

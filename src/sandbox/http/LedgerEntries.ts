@@ -27,7 +27,6 @@ export const ledgerEntries: Route = {
   operation: "ledgerEntries",
   method: "GET",
   path: "/api/v2/ledgerentry/history",
-  specified: false,
   answer: (world, ask) =>
     Effect.gen(function* () {
       const matches = yield* readEntryFilter(ask.query)

@@ -12,7 +12,6 @@ export const height: Route = {
   operation: "height",
   method: "GET",
   path: "/blockchain/height",
-  specified: true,
   answer: ({ node, scenario }) =>
     Effect.map(
       node.read((chain) => ({ height: String(chain.height), hash: chain.hash, pow: rulesNow(chain) })),
@@ -35,7 +34,6 @@ export const statistics: Route = {
   operation: "statistics",
   method: "GET",
   path: "/statistics",
-  specified: false,
   answer: ({ node, scenario, profile }) =>
     Effect.map(
       node.read((chain) => ({
@@ -58,7 +56,6 @@ export const epoch: Route = {
   operation: "epoch",
   method: "GET",
   path: "/api/v2/epoch",
-  specified: false,
   answer: ({ node }) =>
     Effect.map(
       node.read(({ epoch, epochNanos }) => ({
@@ -91,7 +88,6 @@ export const spamStatistics: Route = {
   operation: "spam",
   method: "GET",
   path: "/statistics/spam/:party",
-  specified: false,
   answer: ({ node }, ask) =>
     Effect.map(
       node.read((chain) => ({
@@ -142,7 +138,6 @@ export const parameters: Route = {
   operation: "parameters",
   method: "GET",
   path: "/api/v2/network/parameters",
-  specified: false,
   answer: (world, ask) =>
     Effect.gen(function* () {
       const paging = { ...(yield* readPaging(ask.query)), newestFirst: false }

@@ -11,7 +11,6 @@ export const submit: Route = {
   operation: "submit",
   method: "POST",
   path: "/transaction",
-  specified: true,
   answer: (world, ask) =>
     Effect.gen(function* () {
       const bytes = yield* readTransaction(yield* ask.body)

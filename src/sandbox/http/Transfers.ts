@@ -37,7 +37,6 @@ export const transfers: Route = {
   operation: "transfers",
   method: "GET",
   path: "/api/v2/transfers",
-  specified: false,
   answer: (world, ask) =>
     Effect.gen(function* () {
       const pubkey = yield* scalar(ask.query, "pubkey")
@@ -73,7 +72,6 @@ export const transfer: Route = {
   operation: "transfer",
   method: "GET",
   path: "/api/v2/transfer/:id",
-  specified: false,
   answer: (world, ask) =>
     Effect.map(
       foundById(world, ask, (chain) => chain.transfers),
@@ -139,7 +137,6 @@ export const withdrawals: Route = {
   operation: "withdrawals",
   method: "GET",
   path: "/api/v2/withdrawals",
-  specified: false,
   answer: (world, ask) =>
     Effect.gen(function* () {
       const party = yield* scalar(ask.query, "party_id")
@@ -157,7 +154,6 @@ export const withdrawal: Route = {
   operation: "withdrawal",
   method: "GET",
   path: "/api/v2/withdrawal/:id",
-  specified: false,
   answer: (world, ask) =>
     Effect.map(
       foundById(world, ask, (chain) => chain.withdrawals),

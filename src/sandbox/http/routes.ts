@@ -30,8 +30,11 @@ const routes: ReadonlyArray<Route> = [
   ...controls,
 ]
 
-/** A profile serves all operations, or those of the specification alone. */
-const isServed = (profile: Profile, route: Route): boolean => route.specified || profile.surface === "full"
+/** The operations of the specification and the chain height, which every profile serves, as it does our own paths. */
+const specified: ReadonlySet<Route["operation"]> = new Set(["submit", "balanceChanges", "assets", "height", undefined])
+
+const isServed = (profile: Profile, { operation }: Route): boolean =>
+  profile.surface === "full" || specified.has(operation)
 
 const patternOf = (route: Pick<Route, "path">): RegExp =>
   new RegExp(`^${route.path.replace(/:([a-z]+)/g, "(?<$1>[^/]+)")}$`)

@@ -6,15 +6,7 @@ import { Sql } from "../database/Sql.ts"
 import type { Span } from "../journal/archive.ts"
 import { type AccountBalance, BalanceColumns } from "./storeRows.ts"
 
-const AccountRow = Schema.Struct({
-  id: Schema.Int,
-  party: Schema.String,
-  asset: Schema.String,
-  market: Schema.String,
-  type: Schema.String,
-  balance: Digits,
-  timestamp: Big,
-})
+const AccountRow = Schema.Struct({ id: Schema.Int, ...BalanceColumns.fields })
 type AccountRow = typeof AccountRow.Type
 const RowFound = Schema.Struct({ balance: Digits, timestamp: Big })
 const MarkRow = Schema.Struct({ name: Schema.String, timestamp: Big })

@@ -17,15 +17,15 @@ export interface PostgresOptions {
   readonly lease?: Partial<LeaseTerms>
   /** Name of the process for people, and for itself: it may take again what it holds. Default: a random one. */
   readonly holder?: string
-  /** Told who has the lease while it is waited for, without end then; undefined: this process has taken it. */
+  /** If set, the lease is waited for without limit. Called with its holder meanwhile; undefined: we have it now. */
   readonly onWait?: ((current: LeaseHolder | undefined) => Effect.Effect<void>) | undefined
   readonly access?: StoreAccess
 }
 
 /**
- * By what right a process is in the store. "guest": it may stop and resume what another process runs, and moves no
- * money; its transactions lock the lease's row too, and the holder forgets what it remembers of rows at its next one.
- * "mover": a holder that may open what was moved.
+ * Rights of a process in the store. "guest": it may stop and resume what another process runs, and moves no money. Its
+ * transactions lock the lease's row too, and the holder's next one drops all remembered rows. "mover": a holder that
+ * may open a store that was moved.
  */
 export type StoreAccess = "holder" | "reader" | "guest" | "mover"
 
@@ -46,9 +46,9 @@ export interface LeaseTerms {
 /** `lastsMillis` is also how long a frozen process can keep the lease's row locked. */
 export const usualTerms: LeaseTerms = { lastsMillis: 6_000, waitMillis: 8_000 }
 
-/** A statement without an answer for so long has lost its server. */
+/** A statement without an answer for this long has lost its server. */
 const answerMillis = 20_000
-/** Settings of each session, which the server keeps where this process cannot. */
+/** Settings of each session. They hold at the server even if this process is frozen or cut off. */
 const sessionSettings = ({ lastsMillis }: LeaseTerms) => ({
   // What is not begun by `Database.write` writes nothing.
   default_transaction_read_only: "on",
@@ -63,7 +63,7 @@ const sessionSettings = ({ lastsMillis }: LeaseTerms) => ({
   timezone: "UTC",
 })
 
-/** Where the server is not on this host, its address must say so to go without TLS. */
+/** TLS, unless the server is on this host or its address has `sslmode`. */
 const tlsOf = (url: Redacted.Redacted): { readonly ssl?: true } => {
   if (!URL.canParse(Redacted.value(url))) return {}
   const { hostname, searchParams } = new URL(Redacted.value(url))
@@ -73,7 +73,7 @@ const tlsOf = (url: Redacted.Redacted): { readonly ssl?: true } => {
   return host === "" || host.startsWith("/") || isLoopback(host) || isPlain ? {} : { ssl: true }
 }
 
-/** 64-bit integers leave as number where a number holds them exactly, as SQLite's do. */
+/** 64-bit integers decode to number if it holds them exactly, as with SQLite; else to bigint. */
 const int8: PgTypes.Codec<number | bigint> = {
   encode: (value) => PgTypes.encode(BigInt(value), PgTypes.OID.int8),
   decode: (bytes) =>
@@ -89,7 +89,7 @@ const bool: PgTypes.Codec<number> = {
     Result.map(PgTypes.decode(bytes, PgTypes.OID.bool, 1) as Result.Result<boolean, PgTypes.CodecError>, Number),
 }
 
-/** Where PostgreSQL tells of leases that were given up, by the name of their treasury. */
+/** Channel of notifications about released leases, with the name of the treasury. */
 export const releasesChannel = "cofferer_releases"
 
 /** The server's time passes whatever clock is in use here. */
@@ -122,7 +122,7 @@ export class Connections extends Context.Service<
             url,
             ...tlsOf(url),
             types,
-            // One more hears of leases.
+            // One more listens to releases of leases.
             maxConnections: connectionsMax + 1,
             applicationName: "cofferer",
             startupParameters: sessionSettings({ ...usualTerms, ...lease }),

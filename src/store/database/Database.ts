@@ -9,12 +9,12 @@ import { useSchema } from "./schema.ts"
 import { StoreRefusal } from "./sqlStates.ts"
 import { Backend, type Writes } from "./Writes.ts"
 
-/** Answers kept by one memory; beyond that it starts empty again. */
+/** Answers that one memory keeps; then it begins again. */
 const answersMax = 1_000
 
 /**
- * Reads, unless the same question was answered since the tables were last written. What is read inside a transaction
- * that wrote them is known to that transaction alone; others read until it ends.
+ * Returns the answer to the same question if the tables were not written since; reads it otherwise. Answers from inside
+ * a transaction that wrote the tables stay within it; others read for themselves until it ends.
  */
 type Memory<A> = <E, R>(question: string, read: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
@@ -42,7 +42,7 @@ const makeMemory = <A>(writes: Writes, tables: ReadonlyArray<string>): Memory<A>
       const { answers } = held
       const known = answers.get(question)
       if (known !== undefined) return Effect.succeed(known)
-      // Where something was written meanwhile, nobody asks for these answers any more.
+      // If a table was written meanwhile, `held` has been replaced, and these answers are never used.
       return Effect.tap(read, (answer) => Effect.sync(() => answers.set(question, answer)))
     })
 }
@@ -51,8 +51,8 @@ const makeMemory = <A>(writes: Writes, tables: ReadonlyArray<string>): Memory<A>
 export const databaseFile = "cofferer.db"
 
 /**
- * Several ports' changes as one: all durable together, or none. Nothing inside may sleep or speak HTTP. Where none
- * became durable `takenBack` runs, before another try too.
+ * Transactions: all changes become durable, or none. Nothing inside may sleep or use HTTP. If none became durable,
+ * `takenBack` runs, also before another try.
  */
 export class Database extends Context.Service<
   Database,
@@ -63,11 +63,11 @@ export class Database extends Context.Service<
     ) => Effect.Effect<A, E | StoreError, Exclude<R, WriteAccess>>
     /** Cache of rows read from these tables (not views), valid until one of them is written. */
     readonly memoryOf: <A>(...tables: ReadonlyArray<string>) => Memory<A>
-    /** Changes with each write of the table, also within the transaction that is open, and with that one's end. */
+    /** A number that changes with each write of the table, and at the end of a transaction that wrote it. */
     readonly versionWithin: (table: string) => number
     /** True while no other process on this store may move money. */
     readonly isLeaseHeld: Effect.Effect<boolean>
-    /** Gives up the right to write, where processes take turns at it: another one may have it at once. */
+    /** Releases the lease, if there is one: another process may take it at once, and this one writes no more. */
     readonly handOver: Effect.Effect<void>
     readonly takeover: Backend["Service"]["takeover"]
   }
@@ -93,12 +93,12 @@ export class Database extends Context.Service<
   )
 }
 
-/** Where a treasury's store is: a file of its own, or rows of a database of many. */
+/** Place of a treasury's store: a SQLite file of its own, or rows of a PostgreSQL database. */
 type StoreOptions =
   | (NodeSqlite.NodeSqliteOptions & { readonly access?: StoreAccess })
   | { readonly postgres: PostgresOptions; readonly treasury: string }
 
-/** The client of SQLite; its tables are made where there are none, and the pages that this took are given back. */
+/** The client of SQLite. Creates missing tables, and frees the memory that this took. */
 const sqlite = (options: NodeSqlite.NodeSqliteOptions) =>
   Layer.effectDiscard(
     Effect.flatMap(SqlClient.SqlClient, (sql) =>

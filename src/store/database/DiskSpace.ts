@@ -45,14 +45,14 @@ const roomIn = (dir: string): Room => {
     if (blocks === 0) return { free: undefined, needed: neededBytesMax }
     return { free: bavail * bsize, needed: Math.min(neededBytesMax, Math.floor(blocks * bsize * neededShare)) }
   } catch {
-    // Where it cannot be asked, a write that fails says it.
+    // Without an answer, a failing write will show it.
     return { free: undefined, needed: neededBytesMax }
   }
 }
 
 const reason = "disk_full"
 
-/** A file system at its bound would halt and go on in turn, and page people each time: twice the bound ends it. */
+/** Space that ends the halt. Twice the bound, or a file system near it would halt, page and resume again and again. */
 export const enoughSpace = ({ needed }: Room): number => 2 * needed
 
 const isFull = Effect.map(

@@ -76,8 +76,8 @@ interface Prepared {
 }
 
 /**
- * An Effect SqlClient over node:sqlite: one connection, transactions one after the other. Calls are synchronous. With
- * it comes what it writes.
+ * An Effect SqlClient over node:sqlite, and the versions of the tables that it writes. It has one connection;
+ * transactions wait for each other. Calls are synchronous.
  */
 const makeWatched = (
   options: NodeSqliteOptions,
@@ -109,7 +109,7 @@ const makeWatched = (
     const call = <A>(sql: string, run: () => A) =>
       Effect.try({
         try: () => {
-          // After a failed sync the next one may succeed without what was to be synced: only a new connection knows.
+          // After a failed sync the next one may succeed without the data of the first: only a new connection can tell.
           if (broken !== undefined && !/^ROLLBACK/.test(sql)) throw broken
           try {
             return run()
@@ -131,7 +131,7 @@ const makeWatched = (
           }
         }),
       )
-    /** Several statements, which are not prepared for a second time. */
+    /** Runs statements without keeping them prepared. */
     const script = (sql: string) =>
       call(sql, () => {
         try {
@@ -190,10 +190,7 @@ export const make = (
 ): Effect.Effect<SqlClient.SqlClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> =>
   Effect.map(makeWatched(options), ({ client }) => client)
 
-/**
- * The client as a layer, and what it writes; the file is closed with its scope. One process at a time can open it: that
- * is the lease.
- */
+/** The client as a layer. The file is closed with its scope. Only one process can open it: that is the lease. */
 export const layerSqlite = (
   options: NodeSqliteOptions,
 ): Layer.Layer<SqlClient.SqlClient | Backend, SqlError.SqlError> =>

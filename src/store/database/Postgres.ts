@@ -22,7 +22,7 @@ import { causeText, StoreError } from "./StoreError.ts"
 import { again, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf } from "./sqlStates.ts"
 import { Backend, makeWrites, tablesWritten, type Writes } from "./Writes.ts"
 
-/** How long the end of a COMMIT without an answer is looked for: its server gives up the transaction before. */
+/** Longest search for the result of a COMMIT without an answer: the server gives up the transaction sooner. */
 const settleMillis = 15_000
 
 /** Converts what SQLite's client accepts: a boolean is 0 or 1, undefined is NULL. */
@@ -64,7 +64,7 @@ const makeTransactions = ({
     held.isLost = true
     return failure(new StoreRefusal("lost", `another process has the lease of ${treasury}`))
   }
-  /** The stored rows are older than the holder's last: the store opens again, which finds a restored backup. */
+  /** The database lacks our last commits. The store then opens again, and is found to be a restored backup. */
   const shrunk = () => {
     held.deadline = 0
     return failure(new StoreRefusal("unknown", `the database of ${treasury} lacks what was written last`))
@@ -107,7 +107,7 @@ const makeTransactions = ({
       at,
       Effect.tap(counting, ([found]) => (found > held.count ? Effect.void : Effect.fail(shrunk()))),
     )
-    // Whatever is remembered was read before they wrote.
+    // Guests wrote since: what is remembered may be out of date.
     if (guests !== held.guests) writes.note("*")
     held.guests = guests
     return { count, deadline: asked + lastsMillis * trustedShare }
@@ -222,7 +222,7 @@ const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, te
           })
         }
         const asked = plain.execute(sql, params, transform)
-        // Of a session that is gone the server takes everything back.
+        // The server undoes the transaction of a lost session by itself.
         return /^(?:ROLLBACK|RELEASE)/.test(sql) ? Effect.catchIf(asked, isTransient, () => Effect.succeed([])) : asked
       },
       commit: commitOf(at).pipe(

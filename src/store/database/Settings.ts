@@ -8,7 +8,7 @@ import type { StoreError } from "./StoreError.ts"
 const SettingRow = Schema.Struct({ key: Schema.String, value: Schema.String })
 const FramingRow = Schema.Struct({ framing: Schema.Literals(["prefixed", "bare"]) })
 
-/** Small facts that outlive the process: who this installation is, and which wire form a chain takes. */
+/** Small facts that outlive the process, such as the installation's id and the wire form of a chain. */
 export class Settings extends Context.Service<
   Settings,
   {
@@ -16,9 +16,9 @@ export class Settings extends Context.Service<
     readonly get: (key: string) => Effect.Effect<string | undefined, StoreError>
     readonly set: (key: string, value: string) => Effect.Effect<void, StoreError>
     readonly forget: (key: string) => Effect.Effect<void, StoreError>
-    /** The stored value; where there is none, `make` gives it and it is stored. */
+    /** The stored value; without one, stores what `make` returns. */
     readonly getOrMake: (key: string, make: Effect.Effect<string>) => Effect.Effect<string, StoreError>
-    /** The wire form in which a transaction was executed on this chain, if one was: all its gateways take the same. */
+    /** The wire form of an executed transaction of this chain, which all its gateways accept; undefined before one. */
     readonly framing: (chainId: string) => Effect.Effect<Framing | undefined, StoreError>
     readonly rememberFraming: (chainId: string, framing: Framing) => Effect.Effect<void, StoreError>
     readonly forgetFraming: (chainId: string) => Effect.Effect<void, StoreError>
@@ -42,11 +42,10 @@ export class Settings extends Context.Service<
       const set = (key: string, value: string) =>
         sql.write`INSERT INTO settings ${sql.insert({ key, value })}
           ON CONFLICT (key) DO UPDATE SET value = excluded.value`.pipe(Effect.asVoid, change(sql, "Settings.set"))
-      // Earlier versions kept one for each address: the newest of them holds.
       const framing = Effect.fn("Settings.framing")((chainId: string) =>
         framings(
           chainId,
-          sql`SELECT framing FROM framings WHERE chain_id = ${chainId} ORDER BY at DESC LIMIT 1`.pipe(
+          sql`SELECT framing FROM framings WHERE chain_id = ${chainId}`.pipe(
             rowsOf(FramingRow, "Settings.framing"),
             Effect.map((rows) => Option.fromNullishOr(rows[0]?.framing)),
           ),
@@ -85,7 +84,7 @@ export class Settings extends Context.Service<
   )
 }
 
-/** Reads a stored text, and keeps what the last one was read as. No text, and an empty one, are nothing. */
+/** Returns a reader that remembers the value of the last text. No text and an empty one are undefined. */
 export const memoizeLast = <A>(
   read: (text: string) => A | undefined,
 ): ((text: string | undefined) => A | undefined) => {
@@ -97,7 +96,7 @@ export const memoizeLast = <A>(
   }
 }
 
-/** A setting's value as JSON. What cannot be read, and no text, decode to undefined. */
+/** JSON form of a setting. Unreadable text, and none, decode to undefined. */
 export const jsonSetting = <A, I>(schema: Schema.Codec<A, I>) => {
   const json = Schema.fromJsonString(schema)
   const decode = Schema.decodeUnknownOption(json)
@@ -108,7 +107,7 @@ export const jsonSetting = <A, I>(schema: Schema.Codec<A, I>) => {
   }
 }
 
-/** Values by names, kept under one key. A text that is none of them counts as nothing. */
+/** A setting of values by name. Unreadable text counts as no values. */
 export const recordOf = <A>(value: Schema.Codec<A>) => {
   const { decode } = jsonSetting(Schema.Record(Schema.String, value))
   return (settings: Settings["Service"], key: string) => {

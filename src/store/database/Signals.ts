@@ -3,7 +3,7 @@ import { Context, Duration, Effect, Layer, Queue } from "effect"
 const topics = ["balances", "engine", "submitter", "confirm", "reconcile", "alerts", "backfill"] as const
 export type Topic = (typeof topics)[number]
 
-/** How loops meet: one says that there is news, another wakes before its time. A signal is a hint, never a fact. */
+/** Wakes loops before their time when there is news. A signal is a hint, never a fact. */
 export class Signals extends Context.Service<
   Signals,
   {

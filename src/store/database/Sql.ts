@@ -30,15 +30,15 @@ export interface Sql extends Pick<SqlClient.SqlClient, "in" | "insert" | "update
   /** The same for a statement that changes rows. */
   readonly writeValues: Positional<WriteAccess>
   /**
-   * Changes as one: all durable, or none. Inside of another it is a part of that, taken back alone if it fails. What a
-   * lost connection or a conflict ended is run again, so it changes nothing but rows, and what `takenBack` undoes: that
-   * runs whenever nothing of it became durable.
+   * All changes become durable, or none. Inside another transaction it is a savepoint: if it fails, only its own are
+   * undone. After a lost connection or a conflict it runs again, so it may change only rows, and state that
+   * `takenBack` restores; that runs whenever none of it became durable.
    */
   readonly withTransaction: <A, E, R>(
     effect: Effect.Effect<A, E, R>,
     takenBack?: Effect.Effect<void>,
   ) => Effect.Effect<A, E | SqlError.SqlError, Exclude<R, WriteAccess>>
-  /** The same where it is in no transaction yet; else a part of that one, which cannot succeed once the part failed. */
+  /** Joins the open transaction, which then fails if this part fails; without one, begins one. */
   readonly joinTransaction: Sql["withTransaction"]
 }
 
@@ -49,13 +49,13 @@ type Positional<R> = (
 
 export const Sql = Context.Service<Sql>("cofferer/store/Sql")
 
-/** Names changes of rows in traces and errors: a part of the transaction that there is, or one of their own. */
+/** Joins the open transaction, or begins one, under a name for traces and errors. */
 export const change =
   (sql: Sql, name: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     effect.pipe(sql.joinTransaction, storeError(name), Effect.withSpan(name))
 
-/** The rights of a client, told apart. */
+/** Divides a client into statements that read and statements that write. */
 export const makeSql = (client: SqlClient.SqlClient): Sql => {
   const values: Positional<never> = (text, params) => client.unsafe(text, params).values
   const inTransaction = <A, E, R>(effect: Effect.Effect<A, E, R>) => {

@@ -11,7 +11,7 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   }
 }
 
-/** PostgreSQL's client keeps what the server said one cause below its own words. */
+/** Text of a cause. PostgreSQL's client keeps the server's message one cause below its own. */
 export const causeText = (cause: unknown): string => {
   if (!(cause instanceof Error)) return typeof cause === "string" ? cause : inspect(cause)
   return /^PgConnection: /.test(cause.message) && cause.cause instanceof Error ? causeText(cause.cause) : cause.message

@@ -4,12 +4,12 @@ import { Settings } from "./Settings.ts"
 import { Sql } from "./Sql.ts"
 import { StoreError, storeError } from "./StoreError.ts"
 
-/** Setting that tells the store from a copy of it. */
+/** Setting with the identity of the store's file or database, by which a copy is known. */
 export const storeFileKey = "storeFile"
-/** Begins the setting of a store that was moved: its first start is that of a restored one. */
+/** Prefix of that setting in a store that was moved: its first start counts as that of a restored one. */
 export const movedFrom = "moved from "
 
-/** Tells a file from a copy of it. Birth is 0 if the file system reports no creation time. */
+/** Identity of a file, which no copy shares. Birth is 0 if the file system reports no creation time. */
 interface FileIdentity {
   readonly inode: bigint
   /** Unix nanoseconds. */
@@ -20,7 +20,7 @@ const identityOf = (filename: string): Effect.Effect<FileIdentity, StoreError> =
   Effect.try({
     try: () => {
       const { ino, birthtimeNs, ctimeNs } = statSync(filename, { bigint: true })
-      // Where births are not kept, the time of the last change stands in for it.
+      // A file system without birth times reports that of the last change instead.
       return { inode: ino, birth: birthtimeNs === ctimeNs ? 0n : birthtimeNs }
     },
     catch: (cause) => new StoreError({ operation: "StoreFile", cause }),
@@ -29,8 +29,9 @@ const identityOf = (filename: string): Effect.Effect<FileIdentity, StoreError> =
 const text = ({ inode, birth }: FileIdentity): string => `${inode}:${birth}`
 
 /**
- * Tells a PostgreSQL database from a restored one: cluster, timeline, database and table. A standby that is promoted
- * begins a timeline, and may lack the last commits. The control file names the old one until the first checkpoint.
+ * Identity of a PostgreSQL database, which no restored one shares: cluster, timeline, database and table. A promoted
+ * standby begins a timeline, and may lack the last commits. The timeline is read from the WAL: the control file names
+ * the old one until the first checkpoint.
  */
 const postgresIdentity = Effect.fnUntraced(function* () {
   const sql = yield* Sql
@@ -44,8 +45,8 @@ const postgresIdentity = Effect.fnUntraced(function* () {
 const isPostgres = Effect.map(Sql, (sql) => sql.onDialectOrElse({ pg: () => true, orElse: () => false }))
 
 /**
- * Why the database is not the one that this store was written to last: somebody put a copy in its place. The first time
- * it is remembered; undefined where it is still the same.
+ * Reason why the database is a copy of the one that was written last; undefined if it is the same. Remembers the
+ * identity at the first call.
  */
 export const storeFileProblem = Effect.fn("StoreFile.problem")(function* (filename: string) {
   const settings = yield* Settings
@@ -61,13 +62,13 @@ export const storeFileProblem = Effect.fn("StoreFile.problem")(function* (filena
   if (stored === null) return "its own record of its database file cannot be read"
   const [inode, birth] = [BigInt(stored[1]!), BigInt(stored[2]!)]
   if (inode !== now.inode) return "the database file is another one: its inode changed"
-  // One that was never changed since its birth is not the one that this store was written to.
+  // A birth of 0 differs as well: a file that was never changed since its birth was never written by this store.
   if (birth !== now.birth && birth !== 0n) return "the database file was created again since"
   if (birth === 0n && now.birth !== 0n) yield* settings.set(storeFileKey, text(now))
   return undefined
 })
 
-/** From now on this file, or database, is the store's own. */
+/** Remembers this file, or database, as the store's own. */
 export const rememberStoreFile = Effect.fn("StoreFile.remember")(function* (filename: string) {
   const settings = yield* Settings
   const isOf = (yield* isPostgres) ? yield* postgresIdentity() : text(yield* identityOf(filename))

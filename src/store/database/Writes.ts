@@ -9,14 +9,14 @@ export const tablesWritten = (sql: string): string | undefined => {
   if (/^\s*(?:SELECT\b|WITH\b(?![\s\S]*\b(?:INSERT|UPDATE|DELETE|REPLACE)\b))/i.test(sql)) {
     return undefined
   }
-  // A savepoint's rollback changes what its transaction has read since; of a whole one nobody reads on.
+  // After the rollback of a savepoint its transaction reads on; after that of a whole transaction nobody does.
   if (/^\s*ROLLBACK\s+TO\b/i.test(sql)) return "*"
   // These write no rows themselves.
   if (/^\s*(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/i.test(sql)) return ""
   return writing.exec(sql)?.[1] ?? "*"
 }
 
-/** Versions of tables, for memory of what was read: it is valid while the version is the one it was read at. */
+/** Versions of tables: remembered rows are valid while the version is the same as when they were read. */
 export interface Writes {
   /** Grows with each write to one of the tables; undefined while a transaction that wrote one is open. */
   readonly versionOf: (tables: ReadonlyArray<string>) => number | undefined
@@ -51,7 +51,7 @@ export const makeWrites = (isInTransaction: () => boolean): Writes => {
   const open = new Set<string>()
   const closeOpen = () => {
     if (isInTransaction() || open.size === 0) return
-    // Whether it committed or not: what was read meanwhile may be of either state.
+    // Committed or not: rows read meanwhile may be of either state.
     count++
     for (const table of open) written.set(table, count)
     open.clear()

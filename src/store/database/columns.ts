@@ -5,7 +5,7 @@ import { millisOf } from "../../domain/Time.ts"
 import type { Sql } from "./Sql.ts"
 import { StoreError } from "./StoreError.ts"
 
-/** A 64-bit column: the driver gives number or bigint, the program takes bigint. */
+/** A 64-bit column: number or bigint from the driver, bigint in the program. */
 export const Big = Schema.Union([Schema.BigInt, Schema.Int]).pipe(
   Schema.decodeTo(Schema.BigInt, {
     decode: SchemaGetter.transform((n: bigint | number) => BigInt(n)),
@@ -21,10 +21,10 @@ export const Digits = Schema.String.pipe(
   }),
 )
 
-/** A bytes column; SQLite's driver gives a plain Uint8Array. */
+/** A column of bytes. */
 export const Bytes = Schema.Uint8Array
 
-// Its preparation costs more than rows do, and statements are written where they run.
+// Preparing a decoder costs more than decoding the rows of most statements.
 const arrayDecoder = memoize((schema: Schema.ConstraintDecoder<unknown>) =>
   Schema.decodeUnknownEffect(Schema.Array(schema)),
 )
@@ -40,8 +40,8 @@ export const rowsOf = <A>(schema: Schema.ConstraintDecoder<A>, operation: string
 }
 
 /**
- * Most tuples in one statement. A shorter rest goes in halves of this, so that few forms of a statement are prepared
- * for lists of any length.
+ * Largest number of tuples in one statement. The rest of a list is sent in halves, quarters and so on of it, so that
+ * few statements are prepared for lists of any length.
  */
 const tuplesMax = 128
 
@@ -80,7 +80,7 @@ export const overTuples = <R>(
 
 const NewestRow = Schema.Struct({ newest: Schema.NullOr(Big) })
 
-/** The later of the newest trusted block and of our clock, in Unix milliseconds: nothing that was seen is later. */
+/** The later of the newest trusted block's time and our clock, Unix milliseconds: nothing observed is later. */
 export const latestTime = Effect.fnUntraced(function* (sql: Sql) {
   const rows = yield* sql`SELECT max(timestamp) AS newest FROM watermarks WHERE name = 'balances'`.pipe(
     rowsOf(NewestRow, "latestTime"),

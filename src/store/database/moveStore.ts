@@ -10,7 +10,7 @@ import { StoreError } from "./StoreError.ts"
 import { movedFrom, storeFileKey } from "./StoreFile.ts"
 import { definitions } from "./schema.ts"
 
-/** A store of a treasury, open for writing, and its place as people know it. */
+/** A store of a treasury, open for writing, and the name of its place. */
 interface MovedStore {
   readonly sql: Sql
   readonly place: string
@@ -84,11 +84,11 @@ const copyTable = Effect.fnUntraced(function* (from: Sql, to: Sql, table: Table)
   }
 })
 
-/** PostgreSQL keeps rows of one name apart from those of another. */
+/** Finds a name that the treasury had before: PostgreSQL shows each name its own rows alone. */
 const formerQuery = (sql: Sql) =>
   `SELECT treasury FROM journal WHERE treasury <> ${isPostgres(sql) ? "$1" : "?"} LIMIT 1`
 
-/** Numbers of rows that were deleted are not given again. In PostgreSQL all treasuries share them. */
+/** Continues a table's numbers, so that none of a deleted row is used again. PostgreSQL's treasuries share them. */
 const continueNumbers = Effect.fnUntraced(function* (from: Sql, to: Sql, { name, key: [column = ""] }: Table) {
   const sequence = `pg_get_serial_sequence('${name}', '${column.replaceAll('"', "")}')::regclass`
   const [[used] = []] = isPostgres(from)
@@ -135,7 +135,7 @@ export const moveStore = Effect.fn("Store.move")(
     if (done !== undefined && done.id !== begun?.id) return yield* refused(done.text)
     const used = yield* firstUsed(to, tables)
     if (used !== undefined) return yield* refused(`${to.place} is not empty: ${used} has rows; move it away first`)
-    // Before any transaction: PostgreSQL ends one that is idle for as long as a long journal takes.
+    // Before the transaction: a long journal takes so long that PostgreSQL would end an idle one.
     const journal = yield* Effect.provideService(verifyChain(), Sql, from.sql)
     if (journal.problem !== null) return yield* refused(`the journal is broken, nothing was moved: ${journal.problem}`)
     if (journal.entries === 0) return yield* refused(`${from.place} has no journal of this treasury: nothing to move`)
@@ -163,7 +163,7 @@ export const moveStore = Effect.fn("Store.move")(
       const states = yield* to.sql<{ state: IntentState; count: number }>`SELECT state, count(*) AS count
       FROM intents GROUP BY state`
       const open = states.reduce((sum, { state, count }) => (isFinalIntent(state) ? sum : sum + count), 0)
-      // Last: its locks keep others from the same. Without statistics PostgreSQL reads whole tables for one row.
+      // Without statistics PostgreSQL reads whole tables for one row. Last, since ANALYZE locks out that of others.
       if (isPostgres(to.sql)) for (const { name } of tables) yield* to.sql.writeValues(`ANALYZE ${name}`, [])
       return { tables: tables.length, rows, entries: journal.entries, head: journal.head, open }
     })

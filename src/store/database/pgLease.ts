@@ -17,7 +17,7 @@ import { Sql } from "./Sql.ts"
 import { storeError } from "./StoreError.ts"
 import { again, realSleep, StoreRefusal } from "./sqlStates.ts"
 
-/** Share of the lease's time for which its holder relies on it. In the rest what it has sent still arrives. */
+/** Share of the lease's time for which its holder relies on it. The rest is for statements in flight. */
 export const trustedShare = 0.8
 
 /** The process that had the lease before, and how it ended there. */
@@ -35,7 +35,7 @@ export interface Held {
   readonly epoch: number
   /** Number of guests' transactions at the last one of this process: another number means that guests wrote since. */
   guests?: unknown
-  /** Number of its last durable transaction: a database that counts fewer has lost some. */
+  /** Number of our last durable transaction: a database with a lower count has lost some. */
   count: number
   /** Monotonic milliseconds up to which nobody else can have the lease. */
   deadline: number
@@ -200,7 +200,7 @@ export const openLease = Effect.fnUntraced(function* (
     const other = isReleased ? undefined : yield* inSession((at) => otherLease(at, holder))
     const now = performance.now()
     if (other?.epoch !== seen?.epoch || other?.writes !== seen?.writes) [seen, seenAt] = [other, now]
-    // By the server's clock, if it was set back, the lease would last too long. Its holder relies on it for less time.
+    // The server's clock may have been set back. A holder that is silent for this long does not rely on its lease.
     const silent = now - seenAt > terms.lastsMillis ? other : undefined
     const held = other === undefined || silent !== undefined ? yield* take(silent) : undefined
     if (held !== undefined) {

@@ -59,8 +59,8 @@ const outbox = [
 ]
 
 /**
- * Data reported by gateways. Accounts have short ids: their names, 150 bytes each, would be written with every row, and
- * take most of the time and of the disk.
+ * Data reported by gateways. Accounts have short ids: a name of 150 bytes in every row would take most of the time and
+ * of the disk.
  */
 const observations = [
   `CREATE TABLE account_names (
@@ -98,8 +98,8 @@ const observations = [
 ]
 
 /**
- * The past: balances as they were when reading began, which are no rows of the ledger's history, parts of it that are
- * read later, and parts that cannot be had.
+ * The past: balances when reading began, which are no rows of the ledger's history; ranges of it that are read later
+ * (backfills), and ranges that are lost (gaps).
  */
 const past = [
   `CREATE TABLE openings (
@@ -131,7 +131,7 @@ const rules = [
   `CREATE UNIQUE INDEX asks_open ON asks (rule, subject) WHERE ended_at IS NULL`,
 ]
 
-/** The signer's own memory, the controls, who may move money, and the wire form of each gateway. */
+/** The signer's own memory, pauses and halts, and the wire form of the chain. */
 const controls = [
   `CREATE TABLE spends (
     intent_id TEXT NOT NULL, k INTEGER NOT NULL, digest TEXT NOT NULL, signature TEXT NOT NULL,
@@ -151,8 +151,8 @@ const controls = [
 ]
 
 /**
- * Alerts until delivered, the hash-chained journal, what operators signed, and single values. `next_at` is when a
- * delivery is tried next; of what is delivered, the alert that led its message, whose key the receiver knows.
+ * Alerts and their deliveries, the hash-chained journal, approvals, and settings. `next_at` of a delivery is the time
+ * of its next try; once it is delivered, the number of the alert whose key its message had.
  */
 const records = [
   `CREATE TABLE alerts (
@@ -207,8 +207,7 @@ const findings = [
     FOREIGN KEY (intent_id, k) REFERENCES attempts (intent_id, k)) STRICT`,
 ]
 
-/** Terms of mode live that were in force, by the journal entry that put them there,
-    and acceptances of weaker ones. */
+/** Terms that were in force in mode live, by their journal entry, and acceptances of weaker ones. */
 const termsInForce = [
   `CREATE TABLE terms (
     seq INTEGER, hash TEXT NOT NULL, terms TEXT NOT NULL, alerts TEXT NOT NULL, at INTEGER NOT NULL,
@@ -219,11 +218,11 @@ const termsInForce = [
   `CREATE UNIQUE INDEX terms_accepted_open ON terms_accepted ((ended_at IS NULL)) WHERE ended_at IS NULL`,
 ]
 
-/** A trigger that refuses what the condition describes. */
+/** A trigger that refuses changes of rows for which the condition holds. */
 const forbid = (name: string, on: string, when: string, why: string) =>
   `CREATE TRIGGER ${name} BEFORE ${on} WHEN ${when} BEGIN SELECT RAISE(ABORT, '${why}'); END`
 
-/** Signed columns and final rows stay for ever as they are. */
+/** Signed columns and final rows never change. */
 const guards = [
   forbid(
     "attempts_signed",

@@ -1,6 +1,6 @@
 import { Effect, Predicate } from "effect"
 
-/** Why PostgreSQL's store refuses, where no SQLSTATE says it. */
+/** A refusal by PostgreSQL's store that has no SQLSTATE. */
 export class StoreRefusal extends Error {
   readonly kind: "busy" | "lost" | "unknown" | "refused"
 
@@ -49,10 +49,10 @@ const transient = /^(?:08|40|57|25P03)/
 export const isTransient = (error: unknown): boolean =>
   refusalOf(error) === undefined && transient.test(sqlStateOf(error) ?? "")
 
-/** Waits before what a lost connection or a conflict ended is tried again. */
+/** Waits before the tries after a lost connection or a conflict. */
 const retriesMillis = [50, 300, 1_500]
 
-/** Sleeps by the machine's own timer, whatever clock is in use: the server's time passes all the same. */
+/** Sleeps by the machine's timer, also under a test clock: the server's time is real. */
 export const realSleep = (millis: number) =>
   Effect.callback<void>((resume) => {
     const timer = setTimeout(() => resume(Effect.void), millis)
