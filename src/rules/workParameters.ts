@@ -1,19 +1,22 @@
+import { Schema } from "effect"
 import { powHashFunction } from "../domain/chain.ts"
 
 /** Proof of work that the network requires of each transaction. */
-export interface WorkParameters {
-  /** The network's word. */
-  readonly hashFunction: string
-  /** Leading zero bits. */
-  readonly difficulty: number
+export const WorkParameters = Schema.Struct({
+  /** The network's name of it. */
+  hashFunction: Schema.String,
+  /** Leading zero bits of a solution. */
+  difficulty: Schema.Finite,
   /** The window: blocks for which an anchor counts. */
-  readonly pastBlocks: number
+  pastBlocks: Schema.Finite,
   /** Transactions of one key on one anchor at that difficulty. */
-  readonly txPerBlock: number
-  readonly increasing: boolean
-}
+  txPerBlock: Schema.Finite,
+  /** True if more transactions are possible at a higher difficulty. */
+  increasing: Schema.Boolean,
+})
+export type WorkParameters = typeof WorkParameters.Type
 
-/** Blocks that a legal window has. No reference node keeps an anchor for longer. */
+/** Bounds of a legal window, in blocks. No reference node keeps an anchor for longer. */
 const windowBlocksMin = 5
 export const windowBlocksMax = 500
 /** A hash has no more bits. What this machine cannot solve in a window is refused by `alertIfTooSlow` alone. */

@@ -1,25 +1,16 @@
 import { Schema, SchemaGetter } from "effect"
 import { chainBounds, isChainId } from "../../domain/chain.ts"
 import { millisOf } from "../../domain/Time.ts"
+import { WorkParameters } from "../../rules/workParameters.ts"
 import { BlockTime, Connection, Flag, Hash, Height, orDefault, SafeInt, SafeUint, Text, Uint32 } from "./Numbers.ts"
 
-/** The newest block that a node has begun, and what work it asks for. */
+/** The newest block that a node has begun, and the work that it asks for. */
 export const ChainHead = Schema.Struct({
   chainId: Schema.String,
   height: Schema.BigInt,
   /** Hash of the block at `height`, exactly as the node gives it: it enters the proof of work as text. */
   hash: Schema.String,
-  pow: Schema.Struct({
-    hashFunction: Schema.String,
-    /** Zero bits at the front of a solution. */
-    difficulty: Schema.Finite,
-    /** Blocks for which a height may be used: the window N. */
-    pastBlocks: Schema.Finite,
-    /** Transactions of one key on one height at base difficulty. */
-    txPerBlock: Schema.Finite,
-    /** True if more transactions are possible at a higher difficulty. */
-    increasing: Schema.Boolean,
-  }),
+  pow: WorkParameters,
 })
 export type ChainHead = typeof ChainHead.Type
 

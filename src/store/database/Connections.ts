@@ -63,11 +63,11 @@ const sessionSettings = ({ lastsMillis }: LeaseTerms) => ({
   timezone: "UTC",
 })
 
-/** TLS, unless the server is on this host or its address has `sslmode`. */
+/** TLS, unless the server is on this host or its address has `sslmode=disable`. */
 const tlsOf = (url: Redacted.Redacted): { readonly ssl?: true } => {
   if (!URL.canParse(Redacted.value(url))) return {}
   const { hostname, searchParams } = new URL(Redacted.value(url))
-  // Of what stands there twice the client takes the last; "prefer" would let the network in between take TLS away.
+  // The client takes the last of repeated parameters. "prefer" would let the network in between remove TLS.
   const host = searchParams.getAll("host").at(-1) ?? hostname
   const isPlain = searchParams.getAll("sslmode").at(-1) === "disable"
   return host === "" || host.startsWith("/") || isLoopback(host) || isPlain ? {} : { ssl: true }

@@ -8,12 +8,10 @@ import { Backend, makeWrites, tablesWritten, type Writes } from "./Writes.ts"
 export interface NodeSqliteOptions {
   /** Path of the database file, or ":memory:". */
   readonly filename: string
-  /**
-   * How long a locked file is waited for, in milliseconds. The wait blocks the event loop, so it is short: one process
-   * owns the file (locking_mode=EXCLUSIVE) and another finds it locked.
-   */
-  readonly busyTimeoutMillis?: number
 }
+
+/** Longest wait for a locked file. It blocks the event loop, so it is short: one process owns the file. */
+const busyTimeoutMillis = 250
 
 type Params = ReadonlyArray<unknown>
 type Row = Record<string, unknown>
@@ -52,7 +50,7 @@ const sqlError = (operation: string) => (cause: unknown) => {
 }
 
 const open = (options: NodeSqliteOptions): DatabaseSync => {
-  const db = new DatabaseSync(options.filename, { timeout: options.busyTimeoutMillis ?? 250 })
+  const db = new DatabaseSync(options.filename, { timeout: busyTimeoutMillis })
   try {
     // Exclusive before WAL: no shared-memory file, and the lock is the kernel's, released by death of any kind.
     db.exec("PRAGMA locking_mode = EXCLUSIVE")

@@ -11,7 +11,7 @@ import {
   noteWork,
   oddWork,
   type WorkKnown,
-  type WorkParameters,
+  WorkParameters,
   windowAt,
   windowBlocksMax,
 } from "../../rules/workParameters.ts"
@@ -35,13 +35,7 @@ interface SeenHead {
 const workText = jsonSetting(
   Schema.Struct({
     chainId: Schema.String,
-    work: Schema.Struct({
-      hashFunction: Schema.String,
-      difficulty: Schema.Finite,
-      pastBlocks: Schema.Finite,
-      txPerBlock: Schema.Finite,
-      increasing: Schema.Boolean,
-    }),
+    work: WorkParameters,
     window: Schema.optionalKey(Schema.Finite),
     larger: Schema.optionalKey(Schema.Struct({ window: Schema.Finite, until: Digits })),
   }),
