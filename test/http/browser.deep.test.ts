@@ -69,6 +69,8 @@ describe("the page in a browser, behind a proxy with a path of its own", () => {
   /** A visitor, and what went wrong for them; refusals before they log in are expected. */
   const visit = async () => {
     const context = await browser.newContext()
+    // Of a machine that is busy with other tests; the bound of a test is longer.
+    context.setDefaultTimeout(120_000)
     const page = await context.newPage()
     const faults: Array<string> = []
     page.on("pageerror", (error) => faults.push(String(error)))
