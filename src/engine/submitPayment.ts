@@ -1,12 +1,11 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import type { Mode, Treasury } from "../config/Treasury.ts"
-import { formatAmount, formatLevel, parseAmount } from "../domain/Amount.ts"
+import { formatAmount, formatLevel, parseWritten } from "../domain/Amount.ts"
 import { type ApprovalGroup, groupText } from "../domain/Approval.ts"
 import type { Payment } from "../domain/Decision.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
 import { isoOf, millisOf } from "../domain/Time.ts"
 import { shortOf, spendableOf } from "../payments/planAttempt.ts"
-import type { Party } from "../rules/Account.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import {
   approvalFor,
@@ -19,15 +18,17 @@ import {
   periodUse,
   type Verdict,
 } from "../rules/policy/Policy.ts"
+import { networkMinimum, transferParametersOf } from "../rules/Snapshot.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { holdsOf } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { checkDiskSpace } from "../store/database/DiskSpace.ts"
+import { Listings } from "../store/network/Listings.ts"
 import { Findings, listedBefore } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent, logPayment } from "../telemetry/Logging.ts"
 import { decisionEntry, intentIdOf } from "./record.ts"
-import { balanceOf, dayOf, signedUses } from "./snapshot.ts"
+import { balanceOf, dayOf, listedOf, signedUses } from "./snapshot.ts"
 
 /** A submitted payment was refused. */
 class SubmitRejected extends Schema.TaggedError<SubmitRejected>()("SubmitRejected", {
@@ -93,15 +94,7 @@ const readIntent = Effect.fnUntraced(function* (treasury: Treasury, mode: Mode, 
       rejected(error.message.split("\n").join(" "), 'see "A payment by hand" in docs/commands.md'),
     ),
   )
-  const from = yield* partyOf(treasury, transfer.from)
-  const to = yield* partyOf(treasury, transfer.to)
-  const asset = treasury.assets.get(transfer.asset)
-  if (asset === undefined) {
-    return yield* rejected(`"${transfer.asset}" is not pinned`, `known: ${[...treasury.assets.keys()].join(", ")}`)
-  }
-  if (from.signer === undefined) return yield* rejected(`${from.name} has no signer`, "name a party that can pay")
-  const parsed = parseAmount(transfer.amount, asset.decimals)
-  if ("error" in parsed) return yield* rejected(parsed.error, "write it in units of the asset")
+  const { from, to, asset, amount } = yield* readTransfer(treasury, transfer)
   if (mode !== "live") return yield* rejected(`mode ${mode} pays nothing`, "run the treasury in mode live", true)
   yield* checkDiskSpace()
   const now = yield* Clock.currentTimeMillis
@@ -120,10 +113,10 @@ const readIntent = Effect.fnUntraced(function* (treasury: Treasury, mode: Mode, 
       toKey: to.publicKey,
       asset: asset.symbol,
       assetId: asset.id,
-      amount: parsed.units,
+      amount,
     },
     decimals: asset.decimals,
-    feeMax: feeMax(treasury.policy.maxFee, parsed.units),
+    feeMax: feeMax(treasury.policy.maxFee, amount),
     state: "proposed",
     detail: `submitted as ${idempotencyKey}`,
     fee: undefined,
@@ -133,6 +126,28 @@ const readIntent = Effect.fnUntraced(function* (treasury: Treasury, mode: Mode, 
   }
   return intent
 })
+
+/** Looks up what a transfer names. Fails with all its mistakes at once. */
+const readTransfer = ({ parties, assets }: Treasury, transfer: (typeof SubmitBody.Type)["transfer"]) => {
+  const mistakes: Array<readonly [message: string, remedy: string]> = []
+  const named = <A>(all: ReadonlyMap<string, A>, name: string, lacks: string): A | undefined => {
+    const found = all.get(name)
+    if (found === undefined) mistakes.push([`"${name}" ${lacks}`, `known: ${[...all.keys()].join(", ")}`])
+    return found
+  }
+  const from = named(parties, transfer.from, "is not a party")
+  if (from !== undefined && from.signer === undefined)
+    mistakes.push([`${from.name} has no signer`, "name a party that can pay"])
+  const to = named(parties, transfer.to, "is not a party")
+  const asset = named(assets, transfer.asset, "is not pinned")
+  const parsed = asset && parseWritten(transfer.amount, asset.decimals)
+  if (parsed && "error" in parsed) mistakes.push([parsed.error, "write it in units of the asset"])
+  const last = mistakes.pop()
+  if (last !== undefined) return rejected([...mistakes.map((one) => one.join("; ")), last[0]].join("\n"), last[1])
+  return from && to && asset && parsed && "units" in parsed
+    ? Effect.succeed({ from, to, asset, amount: parsed.units })
+    : Effect.die("a mistake without a name")
+}
 
 /** Records the payment if its key is new and the policy permits it. A known key must be of the same payment. */
 const recordOnce = Effect.fnUntraced(function* (treasury: Treasury, intent: Intent) {
@@ -157,14 +172,33 @@ const recordOnce = Effect.fnUntraced(function* (treasury: Treasury, intent: Inte
   if (!verdict.permitted) {
     const why = refusedText(verdict, request.amount, used, { symbol: payment.asset, decimals: intent.decimals })
     const paid = yield* paidBeforeText(intent)
-    return yield* rejected(`the policy refuses it (${verdict.refusal}): ${why}${paid}`, "see check", true)
+    const remedy = '"cofferer check" shows what the policy permits'
+    return yield* rejected(`the policy refuses it: ${why}${paid}`, remedy, true)
   }
+  yield* checkMinimum(intent)
   const group = approvalFor(verdict.line, payment.amount)
   yield* checkApprovers(group, author)
   if (group === undefined) yield* checkFunds(treasury, intent)
   yield* outbox.record(intent, decisionEntry(intent, treasury.policy))
   const needs = group === undefined ? null : groupText(group)
   return { intentId: intent.id, created: true, state: intent.state, needs }
+})
+
+/**
+ * Fails below the network's minimum: mempools refuse such a payment, and it would hold its accounts for one window
+ * after the other.
+ */
+const checkMinimum = Effect.fnUntraced(function* ({ payment, decimals }: Intent) {
+  const listings = yield* Listings
+  const known = {
+    listed: listedOf(yield* listings.assets),
+    parameters: transferParametersOf(yield* listings.parameters),
+  }
+  const least = networkMinimum(known, { id: payment.assetId })
+  if (payment.amount >= least) return
+  const sum = (units: bigint) => `${formatAmount(units, decimals)} ${payment.asset}`
+  const below = `${sum(payment.amount)} is below ${sum(least)}, the least that the network transfers`
+  return yield* rejected(below, "submit a larger amount", true)
 })
 
 /**
@@ -226,8 +260,3 @@ const checkApprovers = (group: ApprovalGroup | undefined, author: string | undef
 
 const isSamePayment = (a: Payment, b: Payment): boolean =>
   a.fromKey === b.fromKey && a.toKey === b.toKey && a.assetId === b.assetId && a.amount === b.amount
-
-const partyOf = ({ parties }: Treasury, name: string): Effect.Effect<Party, SubmitRejected> =>
-  Effect.fromNullishOr(parties.get(name)).pipe(
-    Effect.mapError(() => rejected(`"${name}" is not a party`, `known: ${[...parties.keys()].join(", ")}`)),
-  )

@@ -149,10 +149,13 @@ export const networkFee = (
 }
 
 /** The least that the network lets be transferred; 0 where it is not known. */
-export const networkMinimum = (snapshot: Snapshot, asset: PinnedAsset): bigint => {
-  const quantum = snapshot.listed?.get(asset.id)?.quantum
-  if (snapshot.parameters === undefined || quantum === undefined) return 0n
-  return (quantum * snapshot.parameters.minQuantum.numerator) / snapshot.parameters.minQuantum.denominator
+export const networkMinimum = (
+  { parameters, listed }: Pick<Snapshot, "parameters" | "listed">,
+  { id }: Pick<PinnedAsset, "id">,
+): bigint => {
+  const quantum = listed?.get(id)?.quantum
+  if (parameters === undefined || quantum === undefined) return 0n
+  return (quantum * parameters.minQuantum.numerator) / parameters.minQuantum.denominator
 }
 
 /** The least that the network lets be withdrawn; 0 where it is not known. */

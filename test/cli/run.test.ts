@@ -130,7 +130,7 @@ describe("a daemon beside its embedded network", () => {
     writeFileSync(payment, 'idempotencyKey: "b"\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "25_001" }\n')
     const refused = await submit()
     assert.strictEqual(refused.code, 6, refused.stderr)
-    assert.include(refused.stderr, "policy refuses it (amount)")
+    assert.include(refused.stderr, "policy refuses it")
   })
 
   it("is verified, exported and put in receipts while it runs", async () => {

@@ -107,6 +107,33 @@ describe("deciding", () => {
     }),
   )
 
+  it.effect("refuses a person's payment below the least that the network transfers", () =>
+    flow(function* (options, sandbox) {
+      yield* round(options, sandbox, new Set(["decide"]))
+      assert.containSubset(yield* Effect.flip(submitPayment(options.treasury, "live", welcome("0.09"))), {
+        message: "0.09 USDT is below 0.10 USDT, the least that the network transfers",
+        byPolicy: true,
+      })
+      assert.deepStrictEqual(yield* states, [])
+      assert.isTrue((yield* submitPayment(options.treasury, "live", welcome("0.10"))).created)
+    }),
+  )
+
+  it.effect("names every mistake of a person's payment at once, and what is known instead", () =>
+    flow(function* (options) {
+      const refused = (transfer: Record<"from" | "to" | "asset" | "amount", string>) =>
+        Effect.flip(submitPayment(options.treasury, "live", { idempotencyKey: "k", transfer }))
+      const parties = [...options.treasury.parties.keys()].join(", ")
+      assert.containSubset(yield* refused({ from: "alic", to: "bobby", asset: "USD", amount: "1.000" }), {
+        message: `"alic" is not a party; known: ${parties}\n"bobby" is not a party; known: ${parties}\n"USD" is not pinned`,
+        remedy: `known: ${[...options.treasury.assets.keys()].join(", ")}`,
+      })
+      assert.containSubset(yield* refused({ from: "bob", to: "alice", asset: "USDT", amount: "1.000" }), {
+        message: 'bob has no signer; name a party that can pay\n"1.000" may mean 1.000 or 1,000: write "1" or "1_000"',
+      })
+    }),
+  )
+
   it.effect("refuses a person's payment without the money for it at once, by fresh balances alone", () =>
     flow(
       function* (options, sandbox) {

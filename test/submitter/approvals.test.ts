@@ -122,7 +122,7 @@ describe("a payment that people must approve", () => {
       yield* proposed(options, sandbox)
       for (const key of ["a", "b"]) yield* handIn(options, key, "zoe")
       const over = yield* Effect.flip(handIn(options, "c", "zoe"))
-      assert.match(over.message, /window_amount\): 350 USDT of 400 USDT in 24 h are used; /)
+      assert.match(over.message, /: 350 USDT of 400 USDT in 24 h are used; /)
     }, desk),
   )
 

@@ -191,7 +191,7 @@ describe("a payment from its decision to its end", () => {
       assert.isTrue((yield* ask("a", "20")).created)
       assert.isFalse((yield* ask("a", "20")).created)
       assert.include((yield* Effect.flip(ask("a", "21"))).message, "stands for another payment")
-      assert.include((yield* Effect.flip(ask("b", "200.000001"))).message, "amount")
+      assert.include((yield* Effect.flip(ask("b", "200.000001"))).message, "is above 200 USDT per transfer")
       // However long it had to wait: no rule would decide it anew.
       yield* TestClock.adjust("1 hour")
       for (let i = 0; i < 5; i++) yield* round(options, sandbox, new Set(["decide"]))
