@@ -13,7 +13,7 @@ import {
   unsilenceAlerts,
 } from "../http/alertVerbs.ts"
 import { problem } from "../http/stories.ts"
-import { throughDaemon } from "./common/client.ts"
+import { notHere, throughDaemon } from "./common/client.ts"
 import { failWith, printResult, table } from "./common/output.ts"
 import { commonFlags, optionalText, switchFlag, userName } from "./common/setup.ts"
 import { reasonFlag } from "./controls.ts"
@@ -42,7 +42,7 @@ const list = Command.make(
   Effect.fn(function* (chosen) {
     const { all, limit } = chosen
     const query = `?limit=${limit}${all ? "&all=1" : ""}`
-    const { body } = yield* throughDaemon(chosen, path(query), () => alertsView(limit, all))
+    const { running, body } = yield* throughDaemon(chosen, path(query), () => alertsView(limit, all))
     yield* printResult(chosen.output, body, () => {
       const rows = body.alerts.map(({ seq, at, severity, state, name, subject, detail, dead, silenced }) => [
         String(seq),
@@ -56,9 +56,8 @@ const list = Command.make(
         ({ id, name, kind, subject, author, reason, until }) =>
           `silence ${id} until ${instant(until)}: alerts with ${matchText({ name, kind, subject })}; by ${author}: ${reason}`,
       )
-      return [rows.length === 0 ? `no ${all ? "" : "firing or undelivered "}alerts` : table(rows), ...silences].join(
-        "\n",
-      )
+      const shown = rows.length === 0 ? `no ${all ? "" : "firing or undelivered "}alerts` : table(rows)
+      return [...(running ? [] : [notHere]), shown, ...silences].join("\n")
     })
   }),
 ).pipe(Command.withDescription("List firing and undelivered alerts, and silences"))

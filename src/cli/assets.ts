@@ -15,6 +15,7 @@ import type { Pagination } from "../gateway/readRows.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import { gatewayLayer } from "../layers.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
+import { withLastFiles } from "./common/client.ts"
 import { failureOf, failWith, outputFlag, printResult, table } from "./common/output.ts"
 import { configFlag, dataFlag, fileArgument, fileOf, optionalText, setup, switchFlag } from "./common/setup.ts"
 import { layerMetrics } from "./run/logging.ts"
@@ -197,7 +198,7 @@ export const assetsCommand = Command.make(
       return yield* printResult(chosen.output, { assets }, () => text)
     }
     const page = yield* reading(
-      chosen,
+      yield* withLastFiles(chosen),
       Effect.flatMap(GatewayReader, (reader) =>
         reader.assets({ ...given("assetId", chosen.assetId), ...paginationOf(chosen) }),
       ),

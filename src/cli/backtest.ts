@@ -21,6 +21,7 @@ import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { transferParametersOf, uncappedFee } from "../rules/Snapshot.ts"
 import { backtestText, differenceText, type PastSummary } from "./backtestText.ts"
+import { withLastFiles } from "./common/client.ts"
 import { failWith, outputFlag, printResult, progressBar } from "./common/output.ts"
 import {
   chosenTreasury,
@@ -168,7 +169,8 @@ function* watched(events: Iterable<WorldEvent>, pass: (at: number) => void): Ite
 export const backtest = Command.make(
   "backtest",
   flags,
-  Effect.fn(function* (chosen) {
+  Effect.fn(function* (asked) {
+    const chosen = yield* withLastFiles(asked)
     const from = Option.getOrUndefined(chosen.from)?.begin
     const to = Option.getOrUndefined(chosen.to)?.end
     if (from !== undefined && to !== undefined && from >= to)

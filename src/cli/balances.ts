@@ -11,10 +11,12 @@ import { Reconciliation } from "../poller/Reconciliation.ts"
 import { partyName } from "../rules/Account.ts"
 import { agreementFlags } from "./approve.ts"
 import { gatewayOf, given, paginationOf, pagingFlags, reading } from "./assets.ts"
+import { withLastFiles } from "./common/client.ts"
 import { printResult, table } from "./common/output.ts"
 import { commonFlags, optionalText, setup, textArgument } from "./common/setup.ts"
 import { reasonFlag } from "./controls.ts"
 import { performAgreed } from "./ledger.ts"
+import { instantOf } from "./receipt.ts"
 
 const rebase = Command.make(
   "rebase",
@@ -52,13 +54,13 @@ const repeated = (name: string, description: string) =>
 
 /** Unix nanoseconds, or a time such as 2026-11-21T10:00:00Z. */
 const Instant = Schema.String.check(
-  Schema.makeFilter((text: string) => /^[0-9]{1,19}$/.test(text) || !Number.isNaN(Date.parse(text)), {
-    expected: "Unix nanoseconds, or a time such as 2026-11-21T10:00:00Z",
+  Schema.makeFilter((text: string) => /^[0-9]{1,19}$/.test(text) || instantOf(text) !== undefined, {
+    expected: "Unix nanoseconds, or a time with its zone, such as 2026-11-21T10:00:00Z",
   }),
 )
 const instant = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withSchema(Instant), Flag.withDescription(description), Flag.optional)
-const nanos = (text: string): bigint => (/^[0-9]+$/.test(text) ? BigInt(text) : nanosOf(Date.parse(text)))
+const nanos = (text: string): bigint => (/^[0-9]+$/.test(text) ? BigInt(text) : nanosOf(instantOf(text)?.begin ?? 0))
 
 const flags = {
   asset: optionalText("asset-id", "Show only the asset with this id"),
@@ -95,7 +97,8 @@ const asOf = (mark: BlockMark | undefined, now: number): string =>
 export const balances = Command.make(
   "balances",
   flags,
-  Effect.fn(function* (chosen) {
+  Effect.fn(function* (asked) {
+    const chosen = yield* withLastFiles(asked)
     const now = yield* Clock.currentTimeMillis
     const start = Option.isSome(chosen.start) ? nanos(chosen.start.value) : nanosOf(now) - hourNanos
     const { treasury } = yield* setup(chosen)

@@ -25,6 +25,7 @@ import {
   eachTreasury,
   fileArgument,
   filesOf,
+  nearPath,
   refuseTwoFiles,
   setup,
   severalIn,
@@ -151,14 +152,15 @@ const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
       Effect.result,
     ),
   )
-  const found = checked.flatMap((one) => (Result.isSuccess(one) ? [one.success] : []))
+  const near = <A extends { readonly file: string }>(one: A): A => ({ ...one, file: nearPath(one.file) })
+  const found = checked.flatMap((one) => (Result.isSuccess(one) ? [near(one.success)] : []))
   const all = found.map(({ treasury }) => treasury)
   const good = found.map(({ name, file, mode, treasury, warned }) => ({
     treasury: name,
     file,
     mode,
     policy: treasury.policy.hash,
-    warnings: [...warned, ...sharedKeys(treasury, all)],
+    warnings: [...warned, ...sharedKeys(treasury, all)].map(near),
   }))
   const text = () =>
     good.flatMap(({ treasury, file, mode, policy, warnings: warned }) => [
@@ -166,7 +168,7 @@ const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
       ...warned.map((one) => `warn ${formatProblem(one)}`),
     ])
   yield* printResult(output, good, () => text().join("\n"))
-  const problems = checked.flatMap((one) => (Result.isFailure(one) ? one.failure : []))
+  const problems = checked.flatMap((one) => (Result.isFailure(one) ? one.failure.map(near) : []))
   return problems.length === 0 ? undefined : yield* new ConfigError({ problems })
 })
 

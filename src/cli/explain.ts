@@ -256,7 +256,7 @@ const isDuration = Schema.is(DurationText)
 
 export const MomentText = Schema.String.check(
   Schema.makeFilter((text: string) => isDuration(text) || isDay(text) || isInstant(text), {
-    expected: "a duration back from now, such as 5m, or a time such as 2026-11-21T10:00:00Z",
+    expected: "a duration back from now, such as 5m, or a time with its zone, such as 2026-11-21T10:00:00Z",
   }),
 )
 

@@ -8,7 +8,7 @@ import { type EndBody, type EndVerb, endPayment } from "../http/controlVerbs.ts"
 import { listIntents } from "../http/stories.ts"
 import { InFlight } from "../submitter/InFlight.ts"
 import { agreementFlags, matchesId, signAgreement } from "./approve.ts"
-import { throughDaemon } from "./common/client.ts"
+import { notHere, throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
 import { type Chosen, commonFlags, type Setup, switchFlag, textArgument, userName } from "./common/setup.ts"
 import { storyText } from "./common/storyText.ts"
@@ -138,10 +138,13 @@ export const intents = Command.make(
     const { limit } = chosen
     // One more than is shown tells whether the list is whole.
     const path = `/api/v1/intents?limit=${limit + 1}`
-    const { body: found } = yield* throughDaemon(chosen, path, () => listIntents(limit + 1))
+    const { running, body: found } = yield* throughDaemon(chosen, path, () => listIntents(limit + 1))
     const list = found.slice(0, limit)
     yield* printResult(chosen.output, list, () =>
-      list.length === 0 ? "no payment yet" : `payments (UTC)\n${intentsText(list)}`,
+      [
+        ...(running ? [] : [notHere]),
+        list.length === 0 ? "no payment yet" : `payments (UTC)\n${intentsText(list)}`,
+      ].join("\n"),
     )
     if (found.length > limit) yield* Console.error(`the newest ${plural(limit, "payment")}; --limit N shows more`)
   }),

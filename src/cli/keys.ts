@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { keyFileOf } from "../layers.ts"
 import { makeKey, openKeyFile, readKeyFile } from "../signer/KeyFile.ts"
+import { withLastFiles } from "./common/client.ts"
 import { failWith, outputFlag, printResult, table } from "./common/output.ts"
 import { commonFlags, fileArgument, pathArgument, setup } from "./common/setup.ts"
 
@@ -42,7 +43,7 @@ const list = Command.make(
   "list",
   { file: fileArgument, ...commonFlags },
   Effect.fn(function* (chosen) {
-    const { treasury, dataDir } = yield* setup(chosen)
+    const { treasury, dataDir } = yield* setup(yield* withLastFiles(chosen))
     const parties = yield* Effect.forEach([...treasury.parties.values()], (party) => {
       const keyFile = keyFileOf(party, dataDir)
       return Effect.map(stateOf(keyFile, party.publicKey), (state) => ({

@@ -7,13 +7,14 @@ import { decodeYaml } from "../config/yaml/decodeParts.ts"
 import { readYaml } from "../config/yaml/Yaml.ts"
 import { prepare } from "../daemon.ts"
 import { shortId } from "../domain/Hex.ts"
+import { isFinalIntent } from "../domain/Intent.ts"
 import { SubmitBody, type Submitted, submitPayment } from "../engine/submitPayment.ts"
 import { settleTerms } from "../http/termsApproval.ts"
 import { daemonLayer } from "../layers.ts"
 import { holdsOf } from "../store/controls/Controls.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { checkKeys } from "./checks.ts"
-import { bodyOf, control } from "./common/client.ts"
+import { bodyOf, control, withLastFiles } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
 import { missingSandboxKeys } from "./common/sandboxClient.ts"
 import { commonFlags, notRunning, optionalText, pathArgument, setup, userName } from "./common/setup.ts"
@@ -33,10 +34,17 @@ const takenText = ({ intentId, created, state, needs, listedSince }: Submitted):
   return [`queued as ${id}${people}; "cofferer intents show ${id}" shows its progress`, lost].join("\n")
 }
 
+/** True if the same payment was submitted before, and ended without moving money. */
+const isEndedUnpaid = ({ created, state }: Submitted) => !created && isFinalIntent(state) && state !== "confirmed"
+
 /** Prints the submitted payment and what blocks it: the exit code tells if it waits for more than its turn. */
 const printTaken = Effect.fnUntraced(function* (output: Output, taken: Submitted) {
   const { intentId, held } = taken
   yield* printResult(output, taken, () => takenText(taken))
+  if (isEndedUnpaid(taken)) {
+    const unpaid = `${shortId(intentId)} is ${taken.state}, and nothing is paid under its idempotencyKey`
+    return yield* failWith("refused", `${unpaid}; if it is still owed, submit it under another one`)
+  }
   if (held.length === 0) return undefined
   const waits = `${shortId(intentId)} is queued, and not paid while this holds it`
   return yield* failWith("unhealthy", [`${waits}:`, ...held.map((hold) => `  ${hold}`)].join("\n"))
@@ -57,7 +65,7 @@ export const submitCommand = Command.make(
     const written = yield* decodeYaml(SubmitBody, yield* readYaml(chosen.file))
     const author = Option.getOrElse(chosen.author, () => written.author ?? userName().replaceAll(/[^\w.@-]/g, "_"))
     const body = { ...written, author }
-    const named = { config: chosen.config, data: chosen.data }
+    const named = yield* withLastFiles({ config: chosen.config, data: chosen.data })
     const found = yield* setup(named)
     const answer = yield* control(found.dataDir, "POST", "/api/v1/submit", body)
     if (answer !== undefined) {
@@ -101,7 +109,7 @@ export const submitCommand = Command.make(
         failWith(error.byPolicy ? "refused" : "usage", `${error.message}; ${error.remedy}`),
       ),
     )
-    if (taken.held.length > 0) return yield* printTaken(chosen.output, taken)
+    if (taken.held.length > 0 || isEndedUnpaid(taken)) return yield* printTaken(chosen.output, taken)
     if (final === undefined) return yield* failWith("failure", "the payment was not recorded")
     if (final.state === "awaiting_approval") return yield* failWith("needsApproval", final.detail)
     if (final.state !== "confirmed") {

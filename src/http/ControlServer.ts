@@ -116,7 +116,7 @@ const read = Effect.fnUntraced(function* (options: ControlServerOptions, path: s
   const limit = Number(query.get("limit") ?? "20")
   switch (path) {
     case "/api/v1/live":
-      return json({ live: true, pid: process.pid })
+      return json({ live: true, pid: process.pid, files: options.treasury.files })
     case "/api/v1/status":
       return json(yield* readView())
     case explainPath:

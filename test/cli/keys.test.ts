@@ -1,6 +1,10 @@
-import { chmodSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { Effect } from "effect"
 import { assert, describe, it } from "vitest"
+import { loadTreasury } from "../../src/config/Treasury.ts"
+import { storeLayer } from "../../src/layers.ts"
+import { noteStart } from "../../src/store/controls/starts.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { tempDir } from "../support/tempDir.ts"
 import { treasuryText } from "../support/treasury.ts"
@@ -66,5 +70,29 @@ describe("keys", () => {
     for (const name of ["reserve", "other"]) {
       assert.notInclude(stdout + text, readFileSync(join(dir, name), "utf8").trim())
     }
+  })
+
+  it("list reads the files of the last start where only its data directory is named", async () => {
+    const [file, overlay, data] = ["base.yaml", "overlay.yaml", "data"].map((name) => join(dir, name)) as [
+      string,
+      string,
+      string,
+    ]
+    const network = { chainId: "c-1", gateways: { main: "http://127.0.0.1:9" } }
+    writeFileSync(file, treasuryText({ network, parties: { reserve: { publicKey: "ab".repeat(32) } } }))
+    writeFileSync(overlay, `parties: { staging: { publicKey: "${"cd".repeat(32)}" } }\n`)
+    mkdirSync(data)
+    const start = Effect.gen(function* () {
+      const treasury = yield* loadTreasury(file, overlay)
+      yield* Effect.provide(noteStart([file, overlay]), storeLayer({ treasury, dataDir: data }))
+    })
+    await Effect.runPromise(start)
+    const named = async (...args: ReadonlyArray<string>) => {
+      const { stdout, stderr } = await callCofferer(["keys", "list", ...args, "--data", data, "--output", "json"])
+      assert.strictEqual(stderr, "")
+      return (JSON.parse(stdout) as ReadonlyArray<{ name: string }>).map(({ name }) => name)
+    }
+    assert.deepStrictEqual(await named(), ["staging"])
+    assert.deepStrictEqual(await named(file), ["reserve"], "a file that is named wins")
   })
 })

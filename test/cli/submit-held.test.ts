@@ -62,6 +62,9 @@ describe("a payment of a person that a halt or a pause holds", () => {
     )
     const again = await submit("alone", "--output", "json")
     assert.strictEqual(again.code, 8, again.stderr)
+    for (const list of [["intents"], ["alerts", "list"]]) {
+      assert.match((await call(...list)).stdout, /^no daemon runs here; the database says:\n/)
+    }
     rmSync(join(data, "HALT"))
     const paid = await submit("alone")
     assert.deepStrictEqual([paid.code, /confirmed: 100\.00 USDT/.test(paid.stdout)], [0, true], paid.stderr)
@@ -101,6 +104,11 @@ describe("a payment of a person that a halt or a pause holds", () => {
         /halted by \S+: drill; once the cause is gone: "cofferer resume --reason TEXT -c \S+ --data \S+"/,
       )
       assert.match((await call("intents")).stdout, /proposed .*halted by \S+/)
+      const { intentId } = JSON.parse((await submit("halted", "--output", "json")).stdout) as typeof taken
+      assert.strictEqual((await call("reject", intentId, "--reason", "not owed")).code, 0)
+      const ended = await submit("halted")
+      assert.strictEqual(ended.code, 6, "a payment that ended unpaid is no success")
+      assert.match(ended.stderr, /is rejected, and nothing is paid under its idempotencyKey; if it is still owed, /)
     } finally {
       await daemon.stop()
     }

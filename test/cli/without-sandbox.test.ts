@@ -55,6 +55,6 @@ describe("a payment of a person, where neither daemon nor gateway answers", () =
     assert.deepStrictEqual([code, stdout], [4, ""], stderr)
     assert.match(stderr, /no daemon runs in .*unreachable.*: nothing was submitted; start it: cofferer run /)
     const listed = await callCofferer(["intents", "-c", alone, "--data", data])
-    assert.strictEqual(listed.stdout, "no payment yet\n", listed.stderr)
+    assert.strictEqual(listed.stdout, "no daemon runs here; the database says:\nno payment yet\n", listed.stderr)
   })
 })

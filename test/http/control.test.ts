@@ -17,7 +17,7 @@ describe("the control socket", () => {
     controlled(function* (options) {
       assert.strictEqual(statSync(join(options.dataDir, socketFile)).mode & 0o777, 0o600)
       const live = yield* ask(options, "/api/v1/live")
-      assert.deepStrictEqual(live.json, { live: true, pid: process.pid })
+      assert.deepStrictEqual(live.json, { live: true, pid: process.pid, files: options.treasury.files })
       assert.strictEqual((yield* ask(options, "/api/v1/nothing")).status, 404)
       assert.strictEqual(at(yield* ask(options, "/api/v1/status"), "treasury"), "flow")
     }),

@@ -1,14 +1,16 @@
 import { existsSync, realpathSync, statSync } from "node:fs"
 import type { RequestOptions } from "node:http"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { Effect, Layer, Logger, Option, Predicate, Schedule, Schema } from "effect"
 import { foreignLink, secureDataDir, thisUser } from "../../config/ownFiles.ts"
 import { socketFile } from "../../http/ControlServer.ts"
 import type { HttpProblem } from "../../http/stories.ts"
 import { storeLayer } from "../../layers.ts"
-import { databaseFile } from "../../store/database/Database.ts"
+import { lastFiles } from "../../store/controls/starts.ts"
+import { databaseFile, layer as databaseOf } from "../../store/database/Database.ts"
+import { Settings } from "../../store/database/Settings.ts"
 import { type exitCodes, failureOf, failWith, toJson } from "./output.ts"
-import { type Chosen, dataDirOf, notRunning, type Setup, setup } from "./setup.ts"
+import { type Chosen, dataDirOf, fileOf, nearPath, notRunning, type Setup, setup, severalIn } from "./setup.ts"
 
 /** Not imported: sockets/boundedServer.ts says why. */
 const { request } = process.getBuiltinModule("node:http")
@@ -153,8 +155,39 @@ interface Call {
   readonly isGuest?: boolean
 }
 
+const Live = Schema.Struct({ files: Schema.NonEmptyArray(Schema.String) })
+
+/** The files by which the daemon of a data directory runs; where none runs, those of its last start. */
+const filesIn = Effect.fnUntraced(
+  function* (dataDir: string, mayOpen: boolean) {
+    const answer = yield* control(dataDir, "GET", "/api/v1/live")
+    if (answer !== undefined) return (yield* Schema.decodeUnknownEffect(Live)(answer.body)).files
+    const filename = join(dataDir, databaseFile)
+    if (!mayOpen || !existsSync(filename)) return undefined
+    return yield* lastFiles.pipe(
+      Effect.provide(Settings.layer.pipe(Layer.provide(databaseOf({ filename, access: "guest" })))),
+    )
+  },
+  Effect.orElseSucceed(() => undefined),
+)
+
+/**
+ * The choice with the files of the data directory's daemon, where no file is named: by the default file without its
+ * overlays a command would speak of another treasury. A directory that no flag names counts while a daemon runs there
+ * by the default file.
+ */
+export const withLastFiles = Effect.fnUntraced(function* <A extends Chosen>(chosen: A) {
+  const isNamed = chosen.config.length > 0 || Option.isSome(chosen.file ?? Option.none())
+  if (isNamed || severalIn(chosen) !== undefined) return chosen
+  const isGiven = Option.isSome(chosen.data)
+  const files = yield* filesIn(yield* dataDirOf(chosen), isGiven)
+  if (files === undefined || !(isGiven || files[0] === resolve(fileOf(chosen)))) return chosen
+  return { ...chosen, config: files.map(nearPath) }
+})
+
 /** The setup of a data directory whose daemon does not run. */
-export const storedSetup = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, mayBegin = false) {
+export const storedSetup = Effect.fnUntraced(function* (asked: Chosen, dataDir: string, mayBegin = false) {
+  const chosen = yield* withLastFiles(asked)
   if (!mayBegin && !existsSync(join(dataDir, databaseFile))) {
     const found = Option.getOrUndefined(yield* Effect.option(setup(chosen)))
     if (found?.postgresUrlFile === undefined) return yield* notRunning(chosen, dataDir, ", and it has no database")
@@ -173,6 +206,9 @@ type Plain<A> = A extends bigint
       : A
 
 const isProblem = (done: unknown): done is HttpProblem => Predicate.hasProperty(done, "problem") && "remedy" in done
+
+/** The first line of a list that stands still, since no daemon of this machine writes it. */
+export const notHere = "no daemon runs here; the database says:"
 
 /**
  * Calls the daemon; where none runs, does the same on its database. The daemon is of the same version as this command

@@ -207,11 +207,12 @@ const hasSandbox = (files: ReadonlyArray<string>): boolean =>
     return typeof text === "string" && /^sandbox[ \t]*:/m.test(text)
   })
 
-/** A path as one types it here. */
-const typedPath = (path: string): string => {
+/** A path as one writes it here. */
+export const nearPath = (path: string): string => {
   const near = relative("", path)
-  return shellWord(near.startsWith("..") ? path : near)
+  return near.startsWith("..") ? path : near || "."
 }
+const typedPath = (path: string): string => shellWord(nearPath(path))
 
 /** The files that a command to start the daemon names; those that its data was last run with, if no flag names any. */
 const filesToRun = (chosen: Chosen, last: ReadonlyArray<string> | undefined): ReadonlyArray<string> | undefined => {

@@ -12,7 +12,7 @@ const hours = (millis: number): string => {
 
 export const approvalLines = (view: ApprovalView): ReadonlyArray<string> => [
   `${view.need} of group ${view.group} must approve${view.proposer === null ? "" : `; proposed by ${view.proposer}`}`,
-  ...view.approved.map(({ operator, at }) => `approved by ${operator} at ${at.slice(0, 19).replace("T", " ")}`),
+  ...view.approved.map(({ operator, at }) => `approved by ${operator} at ${at.slice(0, 19).replace("T", " ")}Z`),
   ...(view.again.length === 0
     ? []
     : [`must sign again: ${view.again.join(", ")}; what they signed was another text, and counts no longer`]),
@@ -183,7 +183,7 @@ export const storyText = (story: Story): string => {
     ...(story.approval ? ["approval", ...approvalLines(story.approval).map((line) => `  ${line}`)] : []),
     "attempts",
     attempts.length === 0 ? "  none signed" : table(attempts),
-    "journal",
+    "journal (UTC)",
     journal.length === 0 ? "  nothing" : table(journal),
   ].join("\n")
 }

@@ -12,6 +12,7 @@ import { ProofOfWork } from "../../pow/ProofOfWork.ts"
 import { clockGap, wrongClock } from "../../rules/checks/wrongClock.ts"
 import { blockMillis } from "../../store/balances/Observations.ts"
 import { checkGateway, gatewayPatience } from "../checks.ts"
+import { withLastFiles } from "../common/client.ts"
 import { failWith, printResult } from "../common/output.ts"
 import { commonFlags, fileArgument, setup } from "../common/setup.ts"
 import { layerMetrics } from "../run/logging.ts"
@@ -45,7 +46,7 @@ export const doctor = Command.make(
   "doctor",
   { file: fileArgument, ...commonFlags },
   Effect.fn(function* (chosen) {
-    const found = yield* setup(chosen)
+    const found = yield* setup(yield* withLastFiles(chosen))
     const daemon = yield* daemonFindings(found.dataDir).pipe(
       Effect.catch(({ message }) => Effect.succeed([warn("daemon", message, "stop it and start it again")])),
     )
