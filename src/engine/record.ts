@@ -4,6 +4,7 @@ import { CycleConfig } from "../config/ConfigInForce.ts"
 import type { Decision, Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { isTogether } from "../payments/standing.ts"
 import type { Answers } from "../rules/Code.ts"
 import type { Conclusion } from "../rules/conclude.ts"
 import type { Decided } from "../rules/decideRound.ts"
@@ -13,7 +14,7 @@ import { isRehearsed } from "../rules/Rule.ts"
 import { isSameMemory, type RuleMemory } from "../rules/RuleMemory.ts"
 import { type LetGo, timesAfter } from "../rules/Schedule.ts"
 import { networkFee } from "../rules/Snapshot.ts"
-import { commandOf, intentFor, paymentName, type Subject } from "../rules/Subject.ts"
+import { commandOf, intentFor, isOfSubject, paymentName, type Subject } from "../rules/Subject.ts"
 import type { SubjectFacts } from "../rules/SubjectFacts.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Controls } from "../store/controls/Controls.ts"
@@ -117,6 +118,7 @@ const record = Effect.fnUntraced(function* (
     )
     const stored = (yield* Effect.forEach(ids, outbox.byId)).flatMap(Option.toArray)
     if (stored.length === 0) {
+      if (yield* isTaken(subject, episode)) continue
       if (!isPlanned && (yield* isListed(commandOf(subject), decision.payments, ids))) continue
       const intents = yield* Effect.forEach(decision.payments, (payment, i) =>
         propose({ facts, decision, payment, episode, id: ids[i]! }),
@@ -127,6 +129,23 @@ const record = Effect.fnUntraced(function* (
     const isLogged = stored.some(({ state }) => state === "rehearsed") && isRehearsed(mode, subject.rule)
     if (isPlanned || isLogged || stored.some(({ state }) => !isFinalIntent(state))) return { intents: none, episode }
   }
+})
+
+/**
+ * True if another decision that pays its receivers all or not at all has the number: its payments and these would count
+ * as parts of one, owed to the last.
+ */
+const isTaken = Effect.fnUntraced(function* (subject: Subject, episode: number) {
+  const { treasury, mode } = yield* CycleConfig
+  const { rule } = subject
+  if (!isTogether(subject) || isRehearsed(mode, rule)) return false
+  const known = yield* (yield* Outbox).siblings({
+    id: "" as IntentId,
+    treasury: treasury.name,
+    rule: rule.name,
+    episode,
+  })
+  return known.some((intent) => isOfSubject(intent, subject))
 })
 
 /**

@@ -46,7 +46,9 @@ export class Outbox extends Context.Service<
     readonly open: Effect.Effect<ReadonlyArray<Intent>, StoreError>
     readonly byId: (id: string) => Effect.Effect<Option.Option<Intent>, StoreError>
     /** The other payments of the same rule and episode. */
-    readonly siblings: (intent: Intent) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
+    readonly siblings: (
+      intent: Pick<Intent, "id" | "treasury" | "rule" | "episode">,
+    ) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
     /** When the last executed payment of a subject was first signed (Unix milliseconds); undefined before the first. */
     readonly lastSigned: (
       of: Pick<Intent, "treasury" | "rule" | "subject">,
@@ -172,7 +174,7 @@ const makeReads = (sql: Sql, database: Database["Service"]) => {
       rememberedIntents(id, sql`SELECT ${columns} FROM intents WHERE id = ${id}`.pipe(intents, toIntents)).pipe(
         Effect.map(([intent]) => Option.fromNullishOr(intent)),
       ),
-    siblings: ({ id, treasury, rule, episode }: Intent) =>
+    siblings: ({ id, treasury, rule, episode }: Pick<Intent, "id" | "treasury" | "rule" | "episode">) =>
       sql`SELECT ${columns} FROM intents WHERE treasury = ${treasury} AND rule = ${rule} AND episode = ${episode}
         AND id <> ${id} ORDER BY id`.pipe(intents, toIntents),
     lastSigned: ({ treasury, rule, subject }: Pick<Intent, "treasury" | "rule" | "subject">) =>
