@@ -1,7 +1,6 @@
 import { Cause, Clock, Effect, Exit, Option } from "effect"
-import { type Attempt, deadlineHeight, marginBlocks } from "../domain/Attempt.ts"
+import { type Attempt, deadlineHeight, isFinalAttempt, marginBlocks } from "../domain/Attempt.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
-import { isFinalIntent } from "../domain/Intent.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { blocksLeft } from "../payments/planSend.ts"
 import type { PowError } from "../pow/Pool.ts"
@@ -84,17 +83,26 @@ const reportUnsolved = Effect.fn("Submitter.reportUnsolved")(function* (attempt:
   if (!isHopeless(error)) return yield* error
   const outbox = yield* Outbox
   const { intentId, k, difficulty, windowBlocks } = attempt
-  const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
   const words = `attempt ${k} is not sent: its proof of work would not be ready in time`
-  if (intent === undefined || isFinalIntent(intent.state) || intent.detail.startsWith(words)) return undefined
+  const unshown = Effect.gen(function* () {
+    const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
+    const isLive = (yield* outbox.attempts(intentId)).some((one) => one.k === k && !isFinalAttempt(one.state))
+    return isLive && intent?.detail.startsWith(words) === false ? intent : undefined
+  })
+  if ((yield* unshown) === undefined) return undefined
   const last = deadlineHeight(attempt)
   const end =
     attempt.sends === 0 ? `it ends after block ${last}` : `what was sent of it may execute until block ${last}`
   const detail = `${words} (${error.words}); ${end}, and the payment is judged again then`
-  const shown = outbox.move(intent, intent.state, { detail })
   const needed = yield* (yield* ProofOfWork).judge({ difficulty, millisMax: yield* usefulMillis(windowBlocks) })
-  const alert = raise("work_late", { ...paymentFacts(intent), k, detail })
-  yield* isReported(needed) ? (yield* Database).write(Effect.andThen(shown, alert)) : shown
+  // It may have ended meanwhile: what the transaction reads counts.
+  const shown = Effect.gen(function* () {
+    const intent = yield* unshown
+    if (intent === undefined) return
+    yield* outbox.move(intent, intent.state, { detail })
+    if (isReported(needed)) yield* raise("work_late", { ...paymentFacts(intent), k, detail })
+  })
+  yield* (yield* Database).write(shown)
   yield* logEvent("attempt lacks its proof of work", { intent: intentId, attempt: k, reason: error.message })
   return undefined
 })

@@ -18,7 +18,7 @@ import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
 import { powOf } from "../support/TestSandbox.ts"
 import { ticking } from "../support/ticking.ts"
-import { turn } from "../support/until.ts"
+import { turn, waitUntil } from "../support/until.ts"
 
 type Services = Layer.Success<ReturnType<typeof daemonLayer>>
 type Options = Parameters<Flow>[0]
@@ -263,6 +263,36 @@ describe("proof of work that is not found in time", () => {
           (yield* newest).attempts.map(({ state }) => state),
           ["expired", "confirmed"],
         )
+        assert.lengthOf(yield* paid(sandbox), 1)
+      },
+      { scenario: { pow: pow(3, 10) } },
+    ),
+  )
+
+  it.effect("is told of no attempt that ended while it was judged", () =>
+    flow(
+      function* (options, sandbox) {
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
+        yield* signOnly
+        const real = yield* ProofOfWork
+        let ended = false
+        const passed = Effect.gen(function* () {
+          for (let i = 0; i < 14; i++) yield* sandbox.stepBlock
+          const confirmed = round(options, sandbox, new Set(["poll", "compare", "decide", "submit"]))
+          for (let i = 0; i < 22; i++) yield* confirmed
+          ended = (yield* newest).attempts[0]?.state === "expired"
+        }).pipe(Effect.provideContext(yield* Effect.context<Services>()), Effect.orDie)
+        const slow = {
+          solve: (work: Parameters<typeof real.solve>[0]) => real.solve({ ...work, difficulty: 32 }),
+          judge: (wanted: Parameters<typeof real.judge>[0]) =>
+            Effect.andThen(passed, real.judge({ ...wanted, difficulty: 32 })),
+        }
+        yield* ticking(Effect.provideService(submitOnce(), ProofOfWork, { ...real, ...slow }))
+        yield* waitUntil("the attempt to expire", () => ended, turn)
+        yield* turn
+        assert.deepStrictEqual(yield* states, ["reserved"])
+        for (let i = 0; i < 6; i++) yield* round(options, sandbox, new Set(["decide"]))
+        assert.deepStrictEqual(yield* states, ["confirmed"])
         assert.lengthOf(yield* paid(sandbox), 1)
       },
       { scenario: { pow: pow(3, 10) } },
