@@ -67,8 +67,9 @@ const resolveTopUp = (raw: Kind<"topUp">, base: RuleBase, at: Path, known: Known
 const resolveSweep = (raw: Kind<"sweep">, base: RuleBase, at: Path, known: KnownNames): PayingRule | undefined => {
   const { parties, addresses, report } = known
   const to = partyOf(raw.to, [...at, "to"], parties, report, addresses)
-  const levels = asArray(raw.from).flatMap((party) => {
+  const levels = asArray(raw.from).flatMap((party, i, names) => {
     payerOf(party, [...at, "from"], parties, report)
+    if (names.indexOf(party) < i) report.add([...at, "from", i], `${party} is named twice`, "keep one of the two")
     if (party === raw.to) refuseSelf(party, [...at, "to"], report)
     return resolveLevel({ ...raw, party, trigger: raw.above, word: "above" }, at, known)
   })
