@@ -6,7 +6,7 @@ import { millisOf } from "../domain/Time.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import { contradiction, pinRemedy } from "../rules/checks/stops.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
-import { isUnsigned, type Refusal } from "../rules/policy/Policy.ts"
+import { isSlot, isUnsigned, type Refusal } from "../rules/policy/Policy.ts"
 import type { Quota } from "../rules/Snapshot.ts"
 import { ceilingOf, rowsApart } from "../rules/saneHead.ts"
 import { decisionValidMillis, isEarlier, type Standing } from "../rules/waiting.ts"
@@ -218,7 +218,7 @@ const isDroppedInPart = ({ parts, standing }: AttemptContext): boolean =>
 /** Why the network's transfers of this epoch do not suffice. Those kept for people are a person's payment's as well. */
 const usedUp = ({ intent, quota, transfersKept }: AttemptContext): string | undefined => {
   const kept = intent.rule === submittedRule ? 0 : transfersKept
-  if (quota === undefined || quota.used < quota.limit - kept) return undefined
+  if (quota === undefined || !isSlot(intent) || quota.used < quota.limit - kept) return undefined
   const words = kept > 0 ? `, ${kept} are kept for people` : ""
   return `${intent.payment.from} used ${quota.used} of ${quota.limit} transfers of this epoch${words}`
 }

@@ -10,7 +10,7 @@ import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
-import { alice, flow, round } from "../support/Flow.ts"
+import { alice, flow, round, withdrawing } from "../support/Flow.ts"
 import { reasons } from "../support/Intents.ts"
 import { intentOf } from "../support/Payments.ts"
 
@@ -81,6 +81,19 @@ describe("the network's transfers of an epoch", () => {
         ],
         transfersPer24h: 20,
       },
+    ),
+  )
+})
+
+describe("a withdrawal", () => {
+  it.effect("is paid where no transfers of the epoch are left", () =>
+    flow(
+      function* (options, sandbox) {
+        yield* steps(options, sandbox, 8)
+        assert.deepStrictEqual(yield* reasons, { "to-vault": "in_band", "keep-bob": "quota" })
+        assert.deepStrictEqual(yield* confirmed, ["to-vault"])
+      },
+      { ...withdrawing, scenario: { transfersPerEpoch: 5, epochLength: "1h" }, alice: { transfersKept: 5 } },
     ),
   )
 })
