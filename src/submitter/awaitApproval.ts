@@ -3,7 +3,7 @@ import { CycleConfig } from "../config/ConfigInForce.ts"
 import { lateFrom, signAgainText, waitText } from "../domain/Approval.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { shortId } from "../domain/Hex.ts"
-import type { Intent } from "../domain/Intent.ts"
+import { askedFrom, type Intent } from "../domain/Intent.ts"
 import { endText } from "../domain/Time.ts"
 import { approvalOf, type NeededApproval } from "../payments/approvalOf.ts"
 import { raise } from "../store/alerts/raise.ts"
@@ -12,7 +12,7 @@ import { Database } from "../store/database/Database.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import type { LogFieldsOf } from "../telemetry/logEvents.ts"
-import { approversOf, type GivenApproval } from "../tx/Approval.ts"
+import { approversOf, type GivenApproval, isAskedAhead } from "../tx/Approval.ts"
 import { standing } from "./SigningFacts.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
 import { clockAgrees } from "./waiting.ts"
@@ -68,7 +68,10 @@ export const awaitApproval = Effect.fnUntraced(function* (intent: Intent, needed
   const { state } = intent
   if (state !== "proposed" && state !== "awaiting_approval" && state !== "reserved") return intent
   const given = yield* (yield* Approvals).about(intent.id)
-  const progress = progressOf(needed, given, yield* Clock.currentTimeMillis)
+  const now = yield* Clock.currentTimeMillis
+  const progress = progressOf(needed, given, now)
+  // The signer takes no signature for a time that a clock ahead set.
+  if (isAskedAhead(askedFrom(intent), now)) return (yield* clockAgrees) ? yield* askAnew(intent, needed, "") : intent
   if (progress.hasLapsed) {
     if (!(yield* clockAgrees)) return intent
     // Nobody was told of this end where a reload first requires approval, or gives less time for it.

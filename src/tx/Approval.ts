@@ -248,6 +248,9 @@ type Approved = { readonly by: ReadonlyArray<string> } | { readonly lacking: str
 /** Clocks differ by less. */
 const slackMillis = 60_000
 
+/** True if the time of the approvers begins later than now (Unix milliseconds): a clock was ahead when they were asked. */
+export const isAskedAhead = (askedAt: number, now: number): boolean => askedAt > now + slackMillis
+
 /** Checks that the group approved exactly this payment at this time (Unix milliseconds). Denies by default. */
 export const judgeApproval = (
   group: ApprovalGroup,
@@ -259,7 +262,7 @@ export const judgeApproval = (
   const { rule, proposer, feeMax, askedAt, given } = claim
   const expires = askedAt + group.withinMillis
   if (!(now < expires)) return { lacking: "the approval lapsed before it was signed" }
-  if (expires > now + group.withinMillis + slackMillis) return { lacking: "it would be valid for too long" }
+  if (isAskedAhead(askedAt, now)) return { lacking: "it would be valid for too long" }
   const text = paymentText({ ...known, rule, proposer, feeMax, group: group.name, expires })
   const by = approversOf(group.of, [text], given, proposer)
   return by.length >= group.need ? { by } : { lacking: `${by.length} of ${group.need} approvals of ${group.name} hold` }

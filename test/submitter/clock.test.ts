@@ -1,10 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { approve } from "../../src/http/approvals.ts"
 import { asOne, putInForce } from "../../src/http/putInForce.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
+import { approvalOf } from "../../src/payments/approvalOf.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
@@ -13,7 +15,7 @@ import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { flow, paid, pass, round } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
-import { deskFields } from "../support/Operators.ts"
+import { deskFields, operatorSigns } from "../support/Operators.ts"
 import { request } from "../support/TestClient.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 import { one } from "../support/TestSandbox.ts"
@@ -190,4 +192,26 @@ describe("a clock that no block agrees with", () => {
       }, setup),
     )
   }
+
+  it.effect("asks the approvers again where a payment was handed in ahead of the right time", () =>
+    flow(
+      function* (options, sandbox) {
+        const now = yield* Clock.currentTimeMillis
+        yield* TestClock.setTime(now + 72 * hour)
+        const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "150" }
+        const body = { idempotencyKey: "a", author: "zoe", transfer }
+        const { intentId } = yield* submitPayment(options.treasury, "live", body)
+        yield* TestClock.setTime(now)
+        yield* rounds(options, sandbox, 4, new Set(["decide"]))
+        const intent = Option.getOrThrow(yield* (yield* Outbox).byId(intentId))
+        const { text } = approvalOf(options.treasury, intent) ?? assert.fail()
+        for (const name of ["ana", "ben"]) {
+          yield* approve(options.treasury, intentId, { signature: operatorSigns(name, text) })
+        }
+        yield* rounds(options, sandbox, 6, new Set(["decide"]))
+        assert.lengthOf(yield* paid(sandbox), 1)
+      },
+      { line: { approval: "desk" }, more: deskFields() },
+    ),
+  )
 })
