@@ -18,7 +18,7 @@ import type { Rule } from "../rules/Rule.ts"
 import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Approvals } from "../store/controls/Approvals.ts"
-import { Controls, surePauses } from "../store/controls/Controls.ts"
+import { Controls } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { jsonSetting, Settings } from "../store/database/Settings.ts"
 import { Journal } from "../store/journal/Journal.ts"
@@ -101,7 +101,7 @@ const carryPauses = Effect.fnUntraced(function* (before: Terms, now: Terms) {
   const other = new Map(
     scopesOf(before).map(([name, kept]) => [kept, next.get(name) ?? (stays.has(kept) ? undefined : name)] as const),
   )
-  for (const { kept, reason, author, until } of yield* surePauses) {
+  for (const { kept, reason, author, until } of yield* controls.pauses) {
     const scope = other.get(kept)
     if (scope !== undefined && scope !== kept) yield* controls.pause({ scope, kept: scope, reason, author, until })
   }

@@ -5,7 +5,7 @@ import { loadTreasury, type Treasury } from "../config/Treasury.ts"
 import { formatProblem, type Problem } from "../config/yaml/ConfigError.ts"
 import { isPaying, type Rule } from "../rules/Rule.ts"
 import { raise } from "../store/alerts/raise.ts"
-import { Controls, resumeCommand, ruleOfScope, surePauses } from "../store/controls/Controls.ts"
+import { Controls, resumeCommand, ruleOfScope } from "../store/controls/Controls.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -66,7 +66,7 @@ const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, 
 /** Pauses and locks of rules that a changed file no longer has: under another name the rule would go on. */
 const orphanProblems = Effect.fnUntraced(function* (old: Treasury, next: Treasury) {
   const [had, has] = [old, next].map(({ rules }) => new Set(rules.map(({ name }) => name)))
-  return (yield* surePauses).flatMap(({ scope, reason }): ReadonlyArray<Problem> => {
+  return (yield* (yield* Controls).pauses).flatMap(({ scope, reason }): ReadonlyArray<Problem> => {
     const rule = ruleOfScope(scope)
     if (rule === undefined || had?.has(rule) !== true || has?.has(rule) === true) return []
     const message = orphanText(scope, reason)
@@ -88,7 +88,7 @@ const keepStops = Effect.fn("Config.keepStops")(function* ({ rules }: Treasury) 
   const inForce = (yield* (yield* RuleStates).all).filter(({ reason, firingSince }) => reason ?? firingSince)
   const known = new Set(inForce.map(({ rule }) => rule))
   const names = rules.filter(isPaying).map(({ name }) => name)
-  const pauses = yield* surePauses
+  const pauses = yield* controls.pauses
   for (const { scope, reason, author, until } of pauses) {
     const rule = ruleOfScope(scope)
     if (rule === undefined || names.includes(rule)) continue

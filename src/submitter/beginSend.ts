@@ -8,7 +8,7 @@ import { Health } from "../gateway/Health.ts"
 import { maySend } from "../payments/planSend.ts"
 import { pausesText, stopsPayment } from "../rules/checks/stops.ts"
 import { blockMillis, Observations } from "../store/balances/Observations.ts"
-import { Controls, surePauses } from "../store/controls/Controls.ts"
+import { Controls } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { SendStart, SolvedWork } from "../store/payments/outboxRows.ts"
@@ -20,7 +20,7 @@ import { InFlight } from "./InFlight.ts"
 export const blockedBy = Effect.fnUntraced(function* (intent: Intent) {
   const halts = yield* (yield* Controls).halts
   if (halts.length > 0) return reasonText("halted", halts.map(haltText).join("; "))
-  const pauses = pausesText((yield* surePauses).filter(stopsPayment(intent.rule, intent.payment)))
+  const pauses = pausesText((yield* (yield* Controls).pauses).filter(stopsPayment(intent.rule, intent.payment)))
   return pauses === undefined ? undefined : reasonText("paused", pauses)
 })
 

@@ -5,6 +5,7 @@ import { treasuryOf } from "../../src/config/Treasury.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { approve } from "../../src/http/approvals.ts"
 import { asOne, putInForce } from "../../src/http/putInForce.ts"
+import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { approvalOf } from "../../src/payments/approvalOf.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
@@ -127,6 +128,7 @@ describe("a clock that no block agrees with", () => {
             yield* round(options, sandbox, new Set(["submit"]))
             ahead = 2 * hour
             yield* submitOnce()
+            assert.lengthOf((yield* readView()).pauses, 1, "what holds it is shown")
             ahead = 0
           }
           assert.strictEqual(yield* sends, 1)

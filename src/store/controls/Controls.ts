@@ -3,14 +3,13 @@ import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import type { Treasury } from "../../config/Treasury.ts"
 import { type HaltReason, haltText, type Invariant, keptReasons, remedyOf } from "../../domain/Halt.ts"
 import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
-import { endText, millisOf } from "../../domain/Time.ts"
+import { endText } from "../../domain/Time.ts"
 import { visible } from "../../domain/text.ts"
 import { stopsPayment } from "../../rules/checks/stops.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
 import { raise } from "../alerts/raise.ts"
-import { Observations } from "../balances/Observations.ts"
-import { rowsOf } from "../database/columns.ts"
+import { newestBlock, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
@@ -96,9 +95,8 @@ type Halt = typeof HaltRow.Type
 export class Controls extends Context.Service<
   Controls,
   {
+    /** Those that are not over by our clock and by the newest block: by a clock that is ahead alone none is over. */
     readonly pauses: Effect.Effect<ReadonlyArray<Pause>, StoreError>
-    /** Those that are not over at this time, Unix milliseconds. */
-    readonly pausesAt: (at: number) => Effect.Effect<ReadonlyArray<Pause>, StoreError>
     /** When a person last ended a pause of each scope, Unix milliseconds. */
     readonly ended: Effect.Effect<ReadonlyMap<string, number>, StoreError>
     readonly halts: Effect.Effect<ReadonlyArray<Halt>, StoreError>
@@ -149,15 +147,18 @@ export class Controls extends Context.Service<
           Effect.map((rows) => rows.map((row) => ({ ...row, kept: row.scope, until: row.until ?? undefined }))),
         ),
       )
+      const newest = database.memoryOf<number | undefined>("watermarks")("", newestBlock(sql))
+      const sureTime = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        return Math.min(now, (yield* newest) ?? now)
+      })
       const durable = <A, E, R>(name: string, effect: Effect.Effect<A, E, R>) =>
         effect.pipe(sql.withTransaction, storeError(name))
       const resume = Effect.fnUntraced(function* (scope: string, reason: string, author: string) {
         const at = yield* Clock.currentTimeMillis
-        // Over is what `surePauses` calls over.
         const ended = yield* sql.write`UPDATE pauses SET ended_at = ${at}
           WHERE scope IN ${sql.in([scope, keptScope(scope, names())])} AND ended_at IS NULL
-          AND (until IS NULL OR until > ${at}
-            OR until > (SELECT max(timestamp) / 1000000 FROM watermarks WHERE name = 'balances')) RETURNING seq`
+          AND (until IS NULL OR until > ${yield* sureTime}) RETURNING seq`
         const lifted =
           scope === "all"
             ? yield* sql.write`UPDATE halts SET ended_at = ${at} WHERE reason NOT IN ${sql.in(keptReasons)}
@@ -192,13 +193,12 @@ export class Controls extends Context.Service<
           RETURNING seq`
         if (ended.length > 0) yield* journal.append({ kind: "resume", subject: reason, body: { detail } })
       })
-      const pausesAt = (at: number) =>
-        Effect.map(unended, (pauses) => {
-          const today = names()
-          return pauses
-            .filter(({ until }) => until === undefined || until > at)
-            .map((pause) => ({ ...pause, scope: shownScope(pause.kept, today) }))
-        })
+      const pauses = Effect.gen(function* () {
+        const [at, today] = [yield* sureTime, names()]
+        return (yield* unended)
+          .filter(({ until }) => until === undefined || until > at)
+          .map((pause) => ({ ...pause, scope: shownScope(pause.kept, today) }))
+      })
       return Controls.of({
         halts,
         // An end later than now is of a clock that was wrong: nothing would come after it.
@@ -208,8 +208,7 @@ export class Controls extends Context.Service<
             Effect.map((rows) => new Map(rows.map(({ scope, endedAt }) => [scope, endedAt]))),
           ),
         ),
-        pauses: Effect.flatMap(Clock.currentTimeMillis, pausesAt),
-        pausesAt,
+        pauses,
         pause: Effect.fn("Controls.pause")(({ scope, kept = keptScope(scope, names()), reason, author, until }) =>
           durable(
             "Controls.pause",
@@ -239,13 +238,6 @@ export class Controls extends Context.Service<
     }),
   )
 }
-
-/** The pauses that are not over by our clock and by the newest block: by a clock that is ahead alone none is over. */
-export const surePauses = Effect.gen(function* () {
-  const now = yield* Clock.currentTimeMillis
-  const newest = (yield* (yield* Observations).watermark)?.timestamp
-  return yield* (yield* Controls).pausesAt(newest === undefined ? now : Math.min(now, millisOf(newest)))
-})
 
 export const resumeCommand = (scope: string): string =>
   scope === "all" ? '"cofferer resume --reason TEXT"' : `"cofferer resume --scope ${scope} --reason TEXT"`

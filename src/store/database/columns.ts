@@ -80,11 +80,14 @@ export const overTuples = <R>(
 
 const NewestRow = Schema.Struct({ newest: Schema.NullOr(Big) })
 
+/** Time of the newest trusted block, in Unix milliseconds; undefined before the first. */
+export const newestBlock = (sql: Sql) =>
+  sql`SELECT max(timestamp) AS newest FROM watermarks WHERE name = 'balances'`.pipe(
+    rowsOf(NewestRow, "newestBlock"),
+    Effect.map(([row]) => (row?.newest == null ? undefined : millisOf(row.newest))),
+  )
+
 /** The later of the newest trusted block's time and our clock, Unix milliseconds: nothing observed is later. */
 export const latestTime = Effect.fnUntraced(function* (sql: Sql) {
-  const rows = yield* sql`SELECT max(timestamp) AS newest FROM watermarks WHERE name = 'balances'`.pipe(
-    rowsOf(NewestRow, "latestTime"),
-  )
-  const newest = rows[0]?.newest ?? 0n
-  return Math.max(yield* Clock.currentTimeMillis, millisOf(newest) + 1)
+  return Math.max(yield* Clock.currentTimeMillis, ((yield* newestBlock(sql)) ?? 0) + 1)
 })
