@@ -86,7 +86,7 @@ export interface Beginning {
   /** True if the payer was cleared before the decision, and is: the decision knew what the ledger lists of it. */
   readonly isCompared: boolean
   /**
-   * Kinds of journal entries about the treasury and the accounts of the payment since the decision: "config" after a
+   * Kinds of journal entries about the treasury, the accounts of the payment and those of its rule since the decision: "config" after a
    * reload, "mismatch" where rows and balance differed. Their order is certain, whatever the clock said.
    */
   readonly noted: ReadonlySet<string>

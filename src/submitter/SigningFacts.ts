@@ -39,9 +39,18 @@ const blockedNow = Effect.fnUntraced(function* ({ payment }: Intent) {
   return (yield* (yield* disagreement).now)?.detail ?? (yield* (yield* Clearance).lacking(payment.fromKey))
 })
 
-/** Subjects of journal entries about the accounts between which the payment moves money. */
-const accountsOf = ({ payment: { fromKey, toKey, assetId: asset } }: Intent) =>
-  [fromKey, toKey].map((party) => accountKeyText({ party, asset, market: "", type: general }))
+/** Subjects of journal entries about the accounts of the payment, and about those by which its rule decided it. */
+const accountsOf = Effect.fnUntraced(function* (intent: Intent) {
+  const { fromKey, toKey, assetId } = intent.payment
+  const read = subjectOfIntent((yield* CycleConfig).treasury.rules, intent)?.accounts ?? []
+  const own = [
+    ...[fromKey, toKey].map((party) => ({ party, asset: assetId })),
+    ...read.map(({ party, asset }) => ({ party: party.publicKey, asset: asset.id })),
+  ]
+  const accounts = read.some(({ balance }) => balance === "total") ? yield* (yield* Observations).accounts : []
+  const others = accounts.filter((one) => own.some(({ party, asset }) => one.party === party && one.asset === asset))
+  return [...own.map((one) => ({ ...one, market: "", type: general })), ...others].map(accountKeyText)
+})
 
 const beginningOf = Effect.fnUntraced(function* (intent: Intent) {
   const { treasury } = yield* CycleConfig
@@ -55,7 +64,7 @@ const beginningOf = Effect.fnUntraced(function* (intent: Intent) {
     maxAgeMillis: treasury.network.maxAgeMillis,
     blocked: yield* blockedNow(intent),
     isCompared: cleared !== undefined && decided > cleared,
-    noted: yield* journal.kindsSince(decided, [treasury.name, ...accountsOf(intent)]),
+    noted: yield* journal.kindsSince(decided, [treasury.name, ...(yield* accountsOf(intent))]),
     needsApproval: approvalOf(treasury, intent) !== undefined,
     rows: yield* (yield* Observations).watermark,
   }

@@ -248,7 +248,7 @@ type Approved = { readonly by: ReadonlyArray<string> } | { readonly lacking: str
 /** Clocks differ by less. */
 const slackMillis = 60_000
 
-/** True if the time of the approvers begins later than now (Unix milliseconds): a clock was ahead when they were asked. */
+/** True if the time of the approvers begins after now (Unix milliseconds): the clock was ahead when they were asked. */
 export const isAskedAhead = (askedAt: number, now: number): boolean => askedAt > now + slackMillis
 
 /** Checks that the group approved exactly this payment at this time (Unix milliseconds). Denies by default. */

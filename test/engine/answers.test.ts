@@ -4,8 +4,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { eve, flow, paid, pass, round, states } from "../support/Flow.ts"
-import { tempDir } from "../support/tempDir.ts"
 import { tether, vegaAsset } from "../support/TestSandbox.ts"
+import { tempDir } from "../support/tempDir.ts"
 
 /** Fills one of two accounts after the other. */
 const file = join(tempDir("engine-answers"), "rules.ts")

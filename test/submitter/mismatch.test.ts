@@ -1,11 +1,36 @@
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { accountKeyText, Drifts } from "../../src/store/balances/Drifts.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { alice, bob, type Flow, type FlowServices, flow, paid, round, states } from "../support/Flow.ts"
+import { alice, bob, eve, type Flow, type FlowServices, flow, paid, round, states } from "../support/Flow.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
+import { tempDir } from "../support/tempDir.ts"
+
+/** Pays bob by what eve has. */
+const readsEve = join(tempDir("submitter-mismatch"), "rules.ts")
+writeFileSync(
+  readsEve,
+  `import type { Rules } from "cofferer/rules"
+
+export const rules: Rules = [
+  {
+    name: "reads-eve",
+    code: {
+      accounts: [{ party: "eve", asset: "USDT" }],
+      from: "alice",
+      to: "bob",
+      asset: "USDT",
+      need: ({ balances, one }) => (balances["eve/USDT"] < 600n * one ? { pay: 100n * one } : undefined),
+    },
+  },
+]
+`,
+)
+const still = { topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "0.000001", target: "1" }] } }
 
 const account = (party: string) => ({ party, asset: usdt, market: "", type: "ACCOUNT_TYPE_GENERAL" })
 const differs = (party: string) => [{ ...account(party), stored: 1n, reported: 2n }]
@@ -109,6 +134,28 @@ describe("a payment of an account in mismatch", () => {
         assert.lengthOf(yield* paid(sandbox), 0)
       },
       { scenario: { deposits } },
+    ),
+  )
+
+  it.effect("is asked about again once it is over on an account that its rule only reads", () =>
+    flow(
+      function* (...args) {
+        const [options, sandbox, client] = args
+        for (let i = 0; i < 20 && (yield* states).length === 0; i++) yield* round(options, sandbox, new Set(["submit"]))
+        yield* begins(eve)
+        const command = payment(client, "eve", 150n * one, { asset: usdt })
+        yield* submit(client, signed(client, { from: "bob", command, ...(yield* head(client)) }))
+        yield* rounds(args, 3, "submit")
+        yield* ends(eve)
+        yield* rounds(args, 10)
+        assert.deepStrictEqual(yield* states, ["cancelled"])
+        assert.lengthOf(yield* paid(sandbox), 0)
+      },
+      {
+        rules: [readsEve],
+        keepBob: still,
+        scenario: { deposits: deposits.with(1, { ...deposits[1]!, amount: "500" }) },
+      },
     ),
   )
 
