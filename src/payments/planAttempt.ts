@@ -86,8 +86,8 @@ export interface Beginning {
   /** True if the payer was cleared before the decision, and is: the decision knew what the ledger lists of it. */
   readonly isCompared: boolean
   /**
-   * Kinds of journal entries about the treasury, the accounts of the payment and those of its rule since the decision: "config" after a
-   * reload, "mismatch" where rows and balance differed. Their order is certain, whatever the clock said.
+   * Kinds of journal entries since the decision about the treasury, the accounts of the payment and those of its rule:
+   * "config" after a reload, "mismatch" where rows and balance differed. Their order is certain, whatever the clock.
    */
   readonly noted: ReadonlySet<string>
   readonly needsApproval: boolean
