@@ -195,7 +195,6 @@ const bounded = <A>({ client, options, limiter }: Way, request: TransportRequest
       Effect.flatMap(bodyOf(response, options.bodyBytesMax), (body) => decodeAnswer(response, body, request)),
     ),
     Effect.scoped,
-    Effect.provideService(HttpClient.TracerPropagationEnabled, false),
     Effect.catchTag("HttpClientError", (error) => Effect.fail(reasonOfFailure(error))),
     Effect.timeoutOrElse({
       duration: options.requestDeadlineMillis,

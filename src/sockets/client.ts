@@ -52,8 +52,8 @@ const writable = (request: HttpClientRequest.HttpClientRequest) =>
   })
 
 /**
- * Requests over sockets of Node, without proxy, redirects or compression. A failure of which certainly nothing was sent
- * is an `EncodeError` or has a `NotConnected` as its cause.
+ * Requests over sockets of Node, without proxy, redirects, compression or headers of tracing. A failure of which
+ * certainly nothing was sent is an `EncodeError` or has a `NotConnected` as its cause.
  */
 export const layerHttpOptions = (
   options: Pick<AgentOptions, "timeout" | "lookup" | "maxSockets"> = {},
@@ -70,7 +70,11 @@ export const layerHttpOptions = (
         }),
     ),
   )
-  const client = Effect.map(NodeHttpClient.makeNodeHttp, HttpClient.mapRequestEffect(writable))
+  const client = Effect.map(NodeHttpClient.makeNodeHttp, (real) =>
+    HttpClient.mapRequestEffect(real, writable).pipe(
+      HttpClient.transformResponse(Effect.provideService(HttpClient.TracerPropagationEnabled, false)),
+    ),
+  )
   return Layer.effect(HttpClient.HttpClient, client).pipe(Layer.provide(agents))
 }
 

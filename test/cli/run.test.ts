@@ -199,7 +199,8 @@ describe("a daemon whose gateway is not there", () => {
   it("shows that as a state and stays up", async () => {
     const home = mkdtempSync(join(tmpdir(), "cofferer-alone-"))
     const alone = join(home, "treasury.yaml")
-    writeFileSync(alone, stepped.replace("mode: live", "mode: observe"))
+    const keyed = stepped.replace("http://127.0.0.1:1", "http://127.0.0.1:1/v1/key-of-the-provider")
+    writeFileSync(alone, keyed.replace("mode: live", "mode: observe"))
     const daemon = startHere(["run", alone, "--data", join(home, "data"), "--output", "json"], {
       env: { COFFERER_LISTEN: "127.0.0.1:0" },
     })
@@ -212,6 +213,12 @@ describe("a daemon whose gateway is not there", () => {
     // Which of the two comes first is a matter of how quickly it was asked.
     assert.match(view.sentence.text, /^No (balance|usable answer) .*nothing is signed; check (the node of )?gateway /)
     assert.deepStrictEqual(await daemon.stop(), { code: 0, signal: null })
+    assert.deepInclude(daemon.lines.find(lineWith("gateways configured")), { urls: ["http://127.0.0.1:1/..."] })
+    assert.notInclude(
+      JSON.stringify([daemon.lines, view]),
+      "key-of-the-provider",
+      "a provider's key stands in its path",
+    )
     rmSync(home, { recursive: true, force: true })
   })
 })

@@ -48,6 +48,18 @@ describe("a request", () => {
     assert.strictEqual(cause.code, "ECONNRESET")
   })
 
+  it.live("carries no header of tracing, which strict proxies refuse where nothing is traced", function* () {
+    const names: Array<string> = []
+    const server = createServer((request, response) => {
+      names.push(...Object.keys(request.headers))
+      response.end("{}")
+    })
+    const ask = HttpClient.get(`http://${yield* listening(server)}`)
+    yield* Effect.provide(ask, layerHttp)
+    assert.include(names, "host")
+    for (const name of ["traceparent", "b3"]) assert.notInclude(names, name)
+  })
+
   it.live("shares eight connections with all others to its host", function* () {
     const sockets = new Set<Socket>()
     const address = yield* listening(

@@ -123,6 +123,12 @@ export const checkChain = Effect.fnUntraced(function* (
   )
 })
 
+/** An address for the log, without its path: some providers have their users' keys there. */
+const shownAddress = (url: string): string => {
+  const { origin, pathname } = new URL(url)
+  return pathname === "/" ? origin : `${origin}/...`
+}
+
 export const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) {
   const { dataDir } = options
   const { treasury, mode } = (yield* ConfigInForce).now()
@@ -130,7 +136,7 @@ export const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sa
   const embedded = sandbox === undefined ? undefined : true
   yield* logEvent("daemon starting", { version, treasury: treasury.name, mode, chainId, dataDir, embedded })
   yield* logEvent("gateways configured", {
-    urls: options.gatewayUrl === undefined ? gateways.map(({ url }) => url) : [options.gatewayUrl],
+    urls: options.gatewayUrl === undefined ? gateways.map(({ url }) => shownAddress(url)) : [options.gatewayUrl],
     quorum: gateways.length === 1 ? undefined : quorum,
     dataDir,
   })
