@@ -135,8 +135,8 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     edits: [
       {
         file: "tx/Approval.ts",
-        source: ".filter((expires) => expires > now)",
-        instead: ".flatMap((expires) => [expires - 86_400_000, expires])",
+        source: "Array.from({ length: slotsAhead }, ",
+        instead: "Array.from({ length: slotsAhead * 2 }, ",
       },
     ],
   },
