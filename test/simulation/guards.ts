@@ -141,6 +141,18 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     ],
   },
   {
+    name: "sends until the last block of the window",
+    test: "test/submitter/schedule.test.ts",
+    title: "never in its last",
+    edits: [
+      {
+        file: "domain/Attempt.ts",
+        source: "BigInt(shortest) - marginBlocks(shortest)",
+        instead: "BigInt(shortest)",
+      },
+    ],
+  },
+  {
     name: "begins a send under a halt that came while the work was solved",
     test: "test/submitter/lastMoment.test.ts",
     title: "",

@@ -158,15 +158,4 @@ export const planted: ReadonlyArray<Planted> = [
       },
     ],
   },
-  {
-    name: "sends until the last block of the window",
-    oracles: ["replay", ...twice],
-    edits: [
-      {
-        file: "domain/Attempt.ts",
-        source: "BigInt(shortest) - marginBlocks(shortest)",
-        instead: "BigInt(shortest)",
-      },
-    ],
-  },
 ]
