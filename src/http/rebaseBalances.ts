@@ -111,7 +111,8 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
   if (accounts.length === 0)
     return problem(`${asked.party} has no account of "${asked.asset}"`, 404, "give an asset's symbol or id")
   const mismatches = (yield* drifts.all).filter(isOwn)
-  const before = (yield* (yield* Journal).trail("balances")).findLast(({ kind }) => kind === "rebase")
+  const trail = yield* (yield* Journal).trail("balances")
+  const before = trail.findLast(({ kind, body }) => kind === "rebase" && isOwn(JSON.parse(body) as Account))
   const agreed = yield* needAgreement(treasury, {
     kind: "rebase",
     party: asked.party,
