@@ -255,25 +255,21 @@ const paymentFlags = {
 }
 type PaymentChoice = Command.Command.Config.Infer<typeof paymentFlags>
 
-const viewOf = Effect.fnUntraced(function* ({ config, data, id }: PaymentChoice) {
-  const path = `/api/v1/intents/${encodeURIComponent(id)}/approval`
-  const { body } = yield* throughDaemon({ config, data }, path, ({ treasury }) => findApproval(treasury, id))
+const viewOf = Effect.fnUntraced(function* (chosen: PaymentChoice) {
+  const path = `/api/v1/intents/${encodeURIComponent(chosen.id)}/approval`
+  const { body } = yield* throughDaemon(chosen, path, ({ treasury }) => findApproval(treasury, chosen.id))
   // Another program may answer on the socket: only the text to sign is used.
   const { text }: { readonly text?: unknown } = { ...body }
   if (typeof text === "string") return { ...body, text }
   return yield* failWith("refused", "the daemon's answer is not an approval of a payment: nothing is signed")
 })
 
-const submitApproval = Effect.fnUntraced(function* (
-  { config, data, output }: PaymentChoice,
-  id: string,
-  signature: string,
-) {
+const submitApproval = Effect.fnUntraced(function* (chosen: PaymentChoice, id: string, signature: string) {
   const path = `/api/v1/intents/${encodeURIComponent(id)}/approve`
   const stored = ({ treasury }: Setup) => giveApproval(treasury, id, { signature })
-  const { body } = yield* throughDaemon({ config, data }, path, stored, { body: { signature } })
+  const { body } = yield* throughDaemon(chosen, path, stored, { body: { signature } })
   const { operator, isNew, approval } = body
-  yield* printResult(output, body, () => {
+  yield* printResult(chosen.output, body, () => {
     const isEnough = approval === undefined || approval.missing === 0
     const next = isEnough ? "that is enough: it is paid now" : neededText(approval)
     return `${isNew ? "approved" : "approved already"} by ${operator}; ${next}`

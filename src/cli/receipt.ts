@@ -153,12 +153,12 @@ export const receipt = Command.make(
     treasury: treasuryFlag,
   },
   Effect.fn(function* (chosen) {
-    const { config, data } = chosen
+    const { file: output, ...place } = chosen
     const path = `/api/v1/receipts/${encodeURIComponent(chosen.id)}`
-    const { body } = yield* throughDaemon({ config, data }, path, () => receiptOf(chosen.id))
+    const { body } = yield* throughDaemon(place, path, () => receiptOf(chosen.id))
     const text = toJson(body)
-    if (Option.isNone(chosen.file)) return yield* Console.log(text)
-    const file = chosen.file.value
+    if (Option.isNone(output)) return yield* Console.log(text)
+    const file = output.value
     return yield* Effect.try({
       try: () => writeFileSync(file, `${text}\n`),
       catch: (error) => failWith("failure", `${file} cannot be written (${(error as NodeJS.ErrnoException).code})`),

@@ -65,7 +65,8 @@ export const submitCommand = Command.make(
     const written = yield* decodeYaml(SubmitBody, yield* readYaml(chosen.file))
     const author = Option.getOrElse(chosen.author, () => written.author ?? userName().replaceAll(/[^\w.@-]/g, "_"))
     const body = { ...written, author }
-    const named = yield* withLastFiles({ config: chosen.config, data: chosen.data })
+    const { file: _, ...place } = chosen
+    const named = yield* withLastFiles(place)
     const found = yield* setup(named)
     const answer = yield* control(found.dataDir, "POST", "/api/v1/submit", body)
     if (answer !== undefined) {
@@ -74,24 +75,22 @@ export const submitCommand = Command.make(
     if (missingSandboxKeys(found, "") !== undefined) return yield* notRunning(named, found.dataDir, absent)
     yield* checkKeys(found, true)
     yield* secureDataDir(found.dataDir)
-    const { treasury, mode, dataDir } = found
-    const options = { treasury, mode, dataDir }
     const startedAt = yield* Clock.currentTimeMillis
     const { taken, final } = yield* Effect.gen(function* () {
-      yield* prepare(options)
-      yield* pollOf(options).pipe(
+      yield* prepare(found)
+      yield* pollOf(found).pipe(
         Effect.catchTag("GatewayError", (error) =>
-          notRunning(named, dataDir, `, and ${error.message}: nothing was submitted`),
+          notRunning(named, found.dataDir, `, and ${error.message}: nothing was submitted`),
         ),
       )
       yield* settleTerms()
       const inForce = (yield* ConfigInForce).now()
       const taken = yield* submitPayment(inForce.treasury, inForce.mode, body)
       if (taken.held.length > 0) {
-        yield* deliverOnce(treasury.name)
+        yield* deliverOnce(found.treasury.name)
         return { taken, final: undefined }
       }
-      yield* Effect.andThen(assetsOf(options), settleOpenPayments(options)).pipe(
+      yield* Effect.andThen(assetsOf(found), settleOpenPayments(found)).pipe(
         Effect.catchTag("GatewayError", (error) =>
           failWith("failure", `queued as ${shortId(taken.intentId)}; a daemon completes it: ${error.message}`),
         ),
@@ -101,7 +100,7 @@ export const submitCommand = Command.make(
       return { taken: { ...taken, held, state: final?.state ?? taken.state }, final }
     }).pipe(
       Effect.provide(
-        daemonLayer(options).pipe(
+        daemonLayer(found).pipe(
           Layer.provideMerge(loggingLayer(found, Option.some("text"), startedAt, { descriptor: 2 })),
         ),
       ),

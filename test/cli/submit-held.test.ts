@@ -1,4 +1,4 @@
-import { cpSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -68,6 +68,21 @@ describe("a payment of a person that a halt or a pause holds", () => {
     rmSync(join(data, "HALT"))
     const paid = await submit("alone")
     assert.deepStrictEqual([paid.code, /confirmed: 100\.00 USDT/.test(paid.stdout)], [0, true], paid.stderr)
+  }, 60_000)
+
+  it("is recorded in the PostgreSQL of its file alone, without a daemon", async () => {
+    const shared = join(dir, "on-postgres.yaml")
+    const elsewhere = join(dir, "elsewhere")
+    writeFileSync(join(dir, "address"), "postgres://nobody@127.0.0.1:1/none", { mode: 0o600 })
+    writeFileSync(shared, `${readFileSync(file, "utf8")}database: { postgres: { urlFile: address } }\n`)
+    cpSync(join(dir, "network"), elsewhere, { recursive: true })
+    const refused = await callCofferer(["submit", payment("shared"), "-c", shared, "--data", elsewhere])
+    assert.deepStrictEqual(
+      readdirSync(elsewhere).filter((name) => name.includes(".db")),
+      [],
+      refused.stderr,
+    )
+    assert.strictEqual(refused.code, 1, refused.stderr)
   }, 60_000)
 
   it("is submitted to a daemon, which says everywhere what holds it", async () => {

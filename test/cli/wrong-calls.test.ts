@@ -1,7 +1,11 @@
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { Exit } from "effect"
 import { assert, describe, it } from "vitest"
 import { exitCodeOf } from "../../src/cli/root.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { writeTreasuries } from "../support/Treasuries.ts"
+import { tempDir } from "../support/tempDir.ts"
 
 describe("a wrong call is told in one line", () => {
   const calls: ReadonlyArray<readonly [ReadonlyArray<string>, RegExp]> = [
@@ -52,4 +56,28 @@ describe("a wrong call is told in one line", () => {
 it("a command that is stopped before its answer failed; a daemon is stopped so", () => {
   const codes = ["status", "run", "sandbox"].map((command) => exitCodeOf(Exit.interrupt(1), [command]))
   assert.deepStrictEqual(codes, [1, 0, 0])
+})
+
+describe("a verb with --treasury", () => {
+  const dir = tempDir("several")
+  const files = join(dir, "files")
+  writeTreasuries(files, 2, "http://127.0.0.1:1")
+  const payment = join(dir, "payment.yaml")
+  writeFileSync(payment, 'idempotencyKey: one\ntransfer: { from: reserve, to: hot, asset: A, amount: "1" }\n')
+  const calls: ReadonlyArray<ReadonlyArray<string>> = [
+    ["approve", "1at3", "--print"],
+    ["approve", "1at3", "--signature", "0".repeat(128)],
+    ["receipt", "1at3"],
+    ["intents", "show", "1at3"],
+    ["alerts", "list"],
+    ["export"],
+    ["reload", "--reason", "x"],
+    // It makes the database.
+    ["submit", payment],
+  ]
+  it.each(calls)("is for that one of a folder's treasuries: %j", async (...args) => {
+    const { code, stderr } = await callCofferer([...args, "-c", files, "--treasury", "t0001"])
+    assert.match(stderr, /no daemon runs in \S+t0001|gateway node/, stderr)
+    assert.strictEqual(code, 4)
+  })
 })
