@@ -52,6 +52,7 @@ layer(live, { excludeTestServices: true })("Transport", (it) => {
     ["status 202", json({ ok: true }, 202)],
     ["spaces around it", json('\n  {"ok" : true}\n')],
     ["brackets inside of text", json(`{"ok":true,"t":"${'[{\\"'.repeat(500)}"}`)],
+    ["a text that ends in a backslash", json(`{"ok":true,"t":"a\\\\","u":"${"[".repeat(jsonDepthMax)}"}`)],
     ["as many levels as are allowed", json(nest(jsonDepthMax - 1))],
     [
       "a hint in front",
@@ -101,6 +102,11 @@ layer(live, { excludeTestServices: true })("Transport", (it) => {
     ["an encoding nobody knows", json({ ok: true }, 200, { "content-encoding": "br, x" }), "encoded"],
     ["gzip that does not say so", (r) => r.writeHead(200).end(gzipSync('{"ok":true}')), "no JSON"],
     ["one level more than is allowed", json(nest(jsonDepthMax)), "nested deeper"],
+    [
+      "one level more behind a text that ends in a backslash",
+      json(`{"t":"a\\\\","u":${nest(jsonDepthMax)}}`),
+      "nested deeper",
+    ],
     ["two million opened brackets", json("[".repeat(2_000_000)), "nested deeper"],
     ["status 301", json({ ok: true }, 301, { location: "/elsewhere" }), "redirects are not followed"],
     ["status 302", json({ ok: true }, 302, { location: "http://127.0.0.1:1/" }), "redirects are not followed"],

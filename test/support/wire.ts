@@ -1,4 +1,4 @@
-import { Effect, Stream } from "effect"
+import { Effect } from "effect"
 import { HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import type { FaultKind } from "../../src/sandbox/Faults.ts"
 import type { PerformedRequest } from "../../src/sandbox/http/perform.ts"
@@ -84,5 +84,5 @@ const responseOf = (
   const web = { status: told.status, headers: Object.entries(told.headers) } as unknown
   const head = HttpClientResponse.fromWeb(request, web as Parameters<typeof HttpClientResponse.fromWeb>[1])
   const bytes = new TextEncoder().encode(told.body)
-  return Object.create(head, { stream: { get: () => Stream.make(bytes) } })
+  return Object.create(head, { arrayBuffer: { get: () => Effect.succeed(bytes.buffer) } })
 }
