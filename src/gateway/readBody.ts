@@ -58,7 +58,7 @@ const jsonKeysMax = 256
 /** Most values of an answer, objects and lists with their members: a page of 5000 rows has less than 60,000. */
 const jsonValuesMax = 80_000
 /** Longest string, in bytes; the agreed ones have less than a thousand. */
-const jsonStringMax = 1024 * 1024
+export const jsonStringMax = 1024 * 1024
 
 const quote = 0x22
 const backslash = 0x5c
@@ -89,7 +89,7 @@ const complaintAbout = (bytes: Buffer): string | undefined => {
     const byte = bytes[i]
     if (byte === quote) {
       const end = endOfString(bytes, i + 1)
-      if (end - i > jsonStringMax) return `has more than ${jsonStringMax} bytes in one string`
+      if (end - i - 1 > jsonStringMax) return `has more than ${jsonStringMax} bytes in one string`
       i = end
     } else if (byte === comma) {
       values++

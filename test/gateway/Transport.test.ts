@@ -2,7 +2,7 @@ import { createServer as createTcpServer } from "node:net"
 import { gzipSync } from "node:zlib"
 import { assert } from "@effect/vitest"
 import { Effect, Fiber, Redacted, Schema } from "effect"
-import { jsonDepthMax } from "../../src/gateway/readBody.ts"
+import { jsonDepthMax, jsonStringMax } from "../../src/gateway/readBody.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { layer } from "../support/it.ts"
 import { type Handler, json, live, mark, openTransport, startGateway } from "./GatewayServer.ts"
@@ -54,6 +54,7 @@ layer(live, { excludeTestServices: true })("Transport", (it) => {
     ["brackets inside of text", json(`{"ok":true,"t":"${'[{\\"'.repeat(500)}"}`)],
     ["a text that ends in a backslash", json(`{"ok":true,"t":"a\\\\","u":"${"[".repeat(jsonDepthMax)}"}`)],
     ["as many levels as are allowed", json(nest(jsonDepthMax - 1))],
+    ["as long a text as is allowed", json({ ok: true, t: "t".repeat(jsonStringMax) })],
     [
       "a hint in front",
       (r) => {
@@ -107,6 +108,7 @@ layer(live, { excludeTestServices: true })("Transport", (it) => {
       json(`{"t":"a\\\\","u":${nest(jsonDepthMax)}}`),
       "nested deeper",
     ],
+    ["one byte more in a text than is allowed", json({ t: "t".repeat(jsonStringMax + 1) }), "bytes in one string"],
     ["two million opened brackets", json("[".repeat(2_000_000)), "nested deeper"],
     ["status 301", json({ ok: true }, 301, { location: "/elsewhere" }), "redirects are not followed"],
     ["status 302", json({ ok: true }, 302, { location: "http://127.0.0.1:1/" }), "redirects are not followed"],
