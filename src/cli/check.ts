@@ -3,7 +3,7 @@ import { Command } from "effect/cli"
 import { isCodeIsolated } from "../config/code/codeProcess.ts"
 import { unusedSettings } from "../config/DaemonFile.ts"
 import { needCertificates, ProcessContext } from "../config/Environment.ts"
-import { refuseSharedFolder } from "../config/ownFiles.ts"
+import { refuseMarkFolder } from "../config/ownFiles.ts"
 import { durationMillis } from "../config/schema/Fields.ts"
 import { jsonSchemaOf } from "../config/schema/jsonSchemaOf.ts"
 import { WrittenTreasury } from "../config/schema/TreasuryFile.ts"
@@ -184,7 +184,7 @@ export const check = Command.make(
     const { treasury, mode } = found
     const worst = worstCase(treasury, yield* transfersPerDay(treasury))
     if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)
-    const shared = yield* Effect.result(refuseSharedFolder(treasury.watermarkFile))
+    const shared = yield* Effect.result(refuseMarkFolder(treasury.watermarkFile))
     const folders = Result.isFailure(shared) ? shared.failure.problems : []
     const warned = [...warnings(treasury), ...folders, ...network, ...keys]
     const { rules, parties, assets, policy } = treasury

@@ -1,4 +1,14 @@
-import { chmodSync, lstatSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync } from "node:fs"
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { Effect } from "effect"
 import { haltFile } from "./files.ts"
@@ -149,10 +159,17 @@ export const examineDataDir = (
     },
   })
 
-/** Refuses a file outside of the data directory whose folder another user could write. A missing one is no fault. */
-export const refuseSharedFolder = (file: string | undefined): Effect.Effect<void, ConfigError> =>
+/** Refuses a watermark whose folder another user could write, or this one could not: the first payment would halt. */
+export const refuseMarkFolder = (file: string | undefined): Effect.Effect<void, ConfigError> =>
   Effect.suspend(() => {
-    const folder = file === undefined ? undefined : statSync(dirname(file), { throwIfNoEntry: false })
-    const why = folder === undefined ? undefined : writableByOthers(folder)
-    return why === undefined ? Effect.void : refusal(dirname(file!), `the folder of the watermark ${why}`)
+    if (file === undefined) return Effect.void
+    const folder = dirname(file)
+    try {
+      accessSync(`${folder}/`, constants.W_OK | constants.X_OK)
+      const why = writableByOthers(statSync(folder))
+      return why === undefined ? Effect.void : refusal(folder, `the folder of the watermark ${why}`)
+    } catch (error) {
+      const why = `the watermark cannot be written there (${(error as NodeJS.ErrnoException).code})`
+      return configProblem(folder, `${why}, and nothing is sent without it`, "make the folder, writable for this user")
+    }
   })

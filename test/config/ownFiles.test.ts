@@ -17,7 +17,7 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
 import { socketOf } from "../../src/cli/common/client.ts"
-import { refuseSharedFolder, secureDataDir, writableByOthers } from "../../src/config/ownFiles.ts"
+import { refuseMarkFolder, secureDataDir, writableByOthers } from "../../src/config/ownFiles.ts"
 
 const dir = realpathSync(mkdtempSync(join(tmpdir(), "cofferer-own-")))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -151,18 +151,22 @@ describe("a data directory that others can write", () => {
 })
 
 describe("the folder of a watermark", () => {
-  it("is refused if others may write it, and accepted if missing", async () => {
+  it("is refused if others may write it, and if it takes no file", async () => {
     const folder = join(dir, "marks")
     mkdirSync(folder, { mode: 0o700 })
-    const refused = (file: string | undefined) => Effect.runPromise(Effect.result(refuseSharedFolder(file)))
-    assert.strictEqual((await refused(join(folder, "mark")))._tag, "Success")
-    assert.strictEqual((await refused(join(folder, "missing/mark")))._tag, "Success")
-    assert.strictEqual((await refused(undefined))._tag, "Success")
-    chmodSync(folder, 0o777)
-    const done = await refused(join(folder, "mark"))
+    const refused = async (file: string | undefined) => {
+      const done = await Effect.runPromise(Effect.result(refuseMarkFolder(file)))
+      return done._tag === "Failure" ? done.failure.message : undefined
+    }
+    assert.isUndefined(await refused(join(folder, "mark")))
+    assert.isUndefined(await refused(undefined))
     assert.match(
-      done._tag === "Failure" ? done.failure.message : "",
-      /the folder of the watermark may be written by every/,
+      (await refused(join(folder, "missing/mark"))) ?? "",
+      /marks\/missing {2}the watermark cannot be written there \(ENOENT\), and nothing is sent without it; make the folder/,
     )
+    writeFileSync(join(folder, "note.txt"), "")
+    assert.match((await refused(join(folder, "note.txt/mark"))) ?? "", /cannot be written there \(ENOTDIR\)/)
+    chmodSync(folder, 0o777)
+    assert.match((await refused(join(folder, "mark"))) ?? "", /the folder of the watermark may be written by every/)
   })
 })

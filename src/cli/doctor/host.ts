@@ -3,7 +3,7 @@ import { createServer } from "node:net"
 import { dirname, join } from "node:path"
 import { Effect, Layer, Logger, Result } from "effect"
 import { readSecrets } from "../../config/files.ts"
-import { examineDataDir, refuseSharedFolder } from "../../config/ownFiles.ts"
+import { examineDataDir, refuseMarkFolder } from "../../config/ownFiles.ts"
 import type { Treasury } from "../../config/Treasury.ts"
 import { type Problem, problemWithPlace } from "../../config/yaml/ConfigError.ts"
 import { conditionTable } from "../../http/conditionTable.ts"
@@ -61,7 +61,7 @@ export const dataDirFindings = Effect.fnUntraced(function* ({ treasury, dataDir 
   const examined = yield* Effect.result(
     Effect.all([
       existsSync(dataDir) ? examineDataDir(dataDir, false) : Effect.void,
-      refuseSharedFolder(treasury.watermarkFile),
+      refuseMarkFolder(treasury.watermarkFile),
     ]),
   )
   const findings: Array<DoctorFinding> = []

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { needCertificates, ProcessContext } from "../../config/Environment.ts"
-import { refuseSharedFolder, secureDataDir } from "../../config/ownFiles.ts"
+import { refuseMarkFolder, secureDataDir } from "../../config/ownFiles.ts"
 import { formatProblem } from "../../config/yaml/ConfigError.ts"
 import { checkKeys, checkNetwork } from "../checks.ts"
 import { missingSandboxKeys } from "../common/sandboxClient.ts"
@@ -17,7 +17,7 @@ export const sound = Effect.fnUntraced(function* (chosen: Chosen & { readonly sa
     : missingSandboxKeys(written, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)
   if (lacking !== undefined) return yield* lacking
   const { dir: dataDir, mended } = yield* secureDataDir(written.dataDir)
-  yield* refuseSharedFolder(treasury.watermarkFile)
+  yield* refuseMarkFolder(treasury.watermarkFile)
   return { found: { ...written, dataDir } satisfies Setup, doubts: [...problems.map(formatProblem), ...mended] }
 })
 
