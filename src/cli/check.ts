@@ -69,8 +69,23 @@ const warnings = (treasury: Treasury): ReadonlyArray<Problem> => [
   ...lintTreasury(treasury)
     .filter(({ severity }) => severity === "warning")
     .map((finding) => problemOf(treasury, finding)),
+  ...routeNotes(treasury),
   ...codeNotes(treasury),
 ]
+
+/** Pages that reach nobody, and receivers that get nothing. */
+const routeNotes = ({ receivers, routes, document }: Treasury): ReadonlyArray<Problem> => {
+  const heard = routes.some((route) => route.severities.has("page") && route.receivers.length > 0)
+  const used = new Set(routes.flatMap((route) => [route, ...(route.escalate ?? [])].flatMap((one) => one.receivers)))
+  const note = (path: ReadonlyArray<string>, message: string, remedy: string) =>
+    document.problem(["alerts", ...path], message, `${remedy} under alerts.routes`)
+  return [
+    ...(heard ? [] : [note(["routes"], "no route takes pages: a halt alerts nobody", "add one with severity: [page]")]),
+    ...receivers
+      .filter(({ name }) => !used.has(name))
+      .map(({ name }) => note(["receivers", name], `no route names "${name}": it gets no alert`, "name it")),
+  ]
+}
 
 /** Warns if the kernel refuses the network isolation that Node cannot give. */
 const codeNotes = ({ rules, document }: Treasury): ReadonlyArray<Problem> => {

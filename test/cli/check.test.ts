@@ -126,6 +126,20 @@ describe("check", () => {
     assert.include(stdout, `warn ${folder}  the folder of the watermark may be written by everybody (mode 0777)`)
   })
 
+  it("warns of pages that no route takes, and of a receiver that gets nothing", async () => {
+    const file = join(dir, "routes.yaml")
+    const receivers = 'receivers: { log: { log: {} }, oncall: { webhook: { url: "https://hook.example" } } }'
+    const written = (routes: string) =>
+      writeFileSync(file, good.replace("receivers: { log: { log: {} } }", `${receivers}\n  routes: [${routes}]`))
+    written("{ severity: [ticket, info], to: [log] }, { severity: [page], to: [] }")
+    const unheard = await callCofferer(["check", file])
+    assert.strictEqual(unheard.code, 0, unheard.stderr)
+    assert.match(unheard.stdout, /^warn \S+:\d+:11 {2}no route takes pages: a halt alerts nobody; add .*page/m)
+    assert.match(unheard.stdout, /^warn \S+:\d+:\d+ {2}no route names "oncall": it gets no alert; /m)
+    written("{ severity: [page], to: [log], escalate: [{ after: 5m, to: [oncall] }] }")
+    assert.notInclude((await callCofferer(["check", file])).stdout, "warn ")
+  })
+
   it("warns of a key that signs for two treasuries of a folder", async () => {
     const folder = join(dir, "several")
     mkdirSync(folder)
