@@ -52,6 +52,9 @@ const plannedPerDay = (payouts: ReadonlyArray<PayoutRule>): number => {
   return densest(times.sort((a, b) => a - b))
 }
 
+/** The files are judged without the network: what its quota may permit is never an error. */
+const unlessMore = "unless its parameters permit more"
+
 /** Transfers that do not fit the network's quota, or the policy's, in 24 hours. */
 export const quota = (set: RuleSet): ReadonlyArray<Finding> => [...splitSizes(set), ...payers(set)]
 
@@ -60,16 +63,17 @@ const splitSizes = (set: RuleSet): ReadonlyArray<Finding> =>
   spotsOf(set).flatMap(({ rule, path }): ReadonlyArray<Finding> => {
     if (rule.kind !== "split") return []
     const { level, to } = rule
-    const found = (message: string, remedy: string): ReadonlyArray<Finding> => [
-      { lint: "split_size", severity: policyGravity(set, rule), path: [...path, "to"], message, remedy },
+    const found = (severity: Finding["severity"], message: string, remedy: string): ReadonlyArray<Finding> => [
+      { lint: "split_size", severity, path: [...path, "to"], message, remedy },
     ]
     const free = set.transfersPerDay === undefined ? undefined : set.transfersPerDay - level.party.transfersKept
     // A payer that keeps all of them has a finding of its own.
     if (free !== undefined && free > 0 && to.length > free) {
       const kept = level.party.transfersKept > 0 ? `, ${level.party.transfersKept} of them kept for people` : ""
       return found(
+        "warning",
         `${rule.name} makes ${to.length} transfers at once; the network lets a key send ${set.transfersPerDay} in 24 h${kept}`,
-        `name ${free} parties at most, or split in two steps`,
+        `name ${free} parties at most, or split in two steps, ${unlessMore}`,
       )
     }
     const lines = Map.groupBy(to, ({ party }) =>
@@ -78,6 +82,7 @@ const splitSizes = (set: RuleSet): ReadonlyArray<Finding> =>
     for (const [line, own] of lines) {
       if (line === undefined || line.transfersPer24h === 0 || own.length <= line.transfersPer24h) continue
       return found(
+        policyGravity(set, rule),
         `${rule.name} makes ${own.length} transfers at once; policy line ${line.line} allows ${line.transfersPer24h} in 24 h`,
         `raise transfersPer24h to ${own.length} or more`,
       )
@@ -113,10 +118,10 @@ const payers = (set: RuleSet): ReadonlyArray<Finding> => {
       return [
         {
           lint: "quota",
-          severity: policyGravity(set, first.rule),
+          severity: "warning",
           path: ["parties", payer.name, "transfersKept"],
           message: `${payer.name} keeps ${payer.transfersKept} transfers for people, and the network lets a key send ${transfersPerDay} in 24 h: ${first.rule.name} can make none`,
-          remedy: `keep ${transfersPerDay - 1} at most`,
+          remedy: `keep ${transfersPerDay - 1} at most, ${unlessMore}`,
         },
       ]
     }
@@ -132,10 +137,10 @@ const payers = (set: RuleSet): ReadonlyArray<Finding> => {
       return [
         {
           lint: "quota",
-          severity: policyGravity(set, payouts[0]!),
+          severity: "warning",
           path: ["parties", payer.name],
           message: `${plans} ${planned} times in 24 h; the network lets ${payer.name} send ${transfersPerDay}${kept}`,
-          remedy: `plan ${free} times at most`,
+          remedy: `plan ${free} times at most, ${unlessMore}`,
         },
       ]
     }
