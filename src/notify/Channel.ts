@@ -86,8 +86,12 @@ export const jsonOf = (notification: Notification, template: string | undefined)
 
 const defaultText = "{severity} {treasury}: {subject}: {detail}"
 
-/** The line that people read. The severity of an all-clear reads "resolved". */
-export const textOf = (notification: Notification, template = defaultText): string => {
+/** The line that people read, each value as `shown`. The severity of an all-clear reads "resolved". */
+export const textOf = (
+  notification: Notification,
+  template = defaultText,
+  shown = (value: string) => value,
+): string => {
   const { severity, treasury, kind, detail, fields, resolves } = notification
   const values: Readonly<Record<TextVariable, string>> = {
     severity: resolves === undefined ? severity : "resolved",
@@ -99,7 +103,7 @@ export const textOf = (notification: Notification, template = defaultText): stri
       .map(([name, value]) => `${name}=${value}`)
       .join(" "),
   }
-  return fillText(template, (name) => values[name as TextVariable])
+  return fillText(template, (name) => shown(values[name as TextVariable]))
 }
 
 /** At most `max` UTF-16 units: services refuse what is longer. */

@@ -59,6 +59,9 @@ const pagerdutySeverities = { page: "critical", ticket: "warning", info: "info" 
 const slackText = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 
+/** Discord hides an address behind words: [words](address). Only the receiver's own text may. */
+const unlinked = (value: string): string => value.replaceAll("](", "]\\(")
+
 /** How the requests of each service look. */
 const services: { readonly [K in HttpKind]: Service<Options[K]> } = {
   webhook: ({ url, headers, secret, text }, notification, now) => {
@@ -92,7 +95,7 @@ const services: { readonly [K in HttpKind]: Service<Options[K]> } = {
   },
 
   discord: ({ url, text }, notification) => {
-    const content = cut(textOf(notification, text), 2_000)
+    const content = cut(textOf(notification, text, unlinked), 2_000)
     return [{ url: plain(url), body: JSON.stringify({ content, allowed_mentions: { parse: [] } }) }]
   },
 

@@ -72,6 +72,13 @@ describe("several treasuries in one process", () => {
     assert.notInclude(body, "<b>")
   })
 
+  it("says since when one is down, however often it was started again", async () => {
+    const first = await lineOf("<b>broken", "treasury ended")
+    await daemon.line((line) => line["treasury"] === "<b>broken" && Number(line["seconds"]) > 1)
+    const list = (await json(`${page}/api/v1/treasuries`)) as ReadonlyArray<Record<string, string>>
+    assert.isAtMost(Date.parse(list[0]!["since"]!), Date.parse(String(first["time"])))
+  })
+
   it("serves page, API and metrics of each behind its name", async () => {
     assert.strictEqual((await json(`${page}/treasury/t0003/api/v1/status`)).treasury, "t0003")
     assert.include((await get(`${page}/treasury/t0003/`)).body, 'src="page/page.js"')

@@ -178,6 +178,14 @@ describe("a receiver of a service", () => {
     })
   })
 
+  it.effect("shows at Discord no link that an outside name spells, and the receiver's own", function* () {
+    const { calls, url } = yield* serviceServer
+    const text = "[runbook](https://desk.example/{kind}) {subject}"
+    yield* sendTo({ name: "desk", discord: { url, text } }, { ...page, subject: "[Approve](https://evil.example)" })
+    const content = "[runbook](https://desk.example/intent) [Approve]\\(https://evil.example)"
+    assert.containSubset(calls[0]?.json, { content })
+  })
+
   it.effect("signs the body of a webhook with its time", function* () {
     yield* TestClock.setTime(now)
     const service = yield* serviceServer

@@ -210,6 +210,8 @@ const reasonOf = (exit: Exit.Exit<unknown, { readonly message: string }>): strin
 
 const defectOf = (cause: Cause.Cause<unknown>) => (Option.isSome(Cause.findErrorOption(cause)) ? {} : { cause })
 
+const isDown = ({ state }: Pick<TreasuryState, "state">): boolean => state === "starting" || state === "ended"
+
 const noteState = (
   { states }: Around,
   { name, file }: TreasuryEntry,
@@ -218,7 +220,10 @@ const noteState = (
 ): void => {
   const before = states.get(name)
   if (before !== undefined && before.file !== file) return
-  const isSame = before?.severity === change.severity && before.state === change.state
+  // One that is started again and again is down since its first failure.
+  const isSame =
+    before !== undefined &&
+    (isDown(before) ? isDown(change) : before.severity === change.severity && before.state === change.state)
   states.set(name, { name, file, ...change, since: isSame ? before.since : new Date(now).toISOString() })
 }
 
