@@ -54,7 +54,11 @@ describe("operators at the command line", () => {
     writeFileSync(file, `${text.replace("transfersPer24h: 10 }", line)}\n${yamlText(desk.more)}`)
     const { code, stdout, stderr } = await callCofferer(["check", file])
     assert.strictEqual(code, 0, stderr)
-    assert.include(stdout, "(25,000 each time, 10 transfers, each above 20,000 with 2 of ana, ben, chloe)")
+    const people = "with 2 of ana, ben, chloe)   <-"
+    assert.include(stdout, `(25,000 each time, 10 transfers, each above 20,000 ${people} the only money that leaves`)
+    writeFileSync(file, readFileSync(file, "utf8").replace('"20_000"', '"1_000"'))
+    const small = (await callCofferer(["check", file])).stdout
+    assert.include(small, `each above 1,000 ${people} of it, 10,000 USDT is the only money that leaves your control`)
   })
 
   it.effect("see a coming policy before they sign it, and cannot skip it", () =>

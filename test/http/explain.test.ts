@@ -368,6 +368,14 @@ describe("explain", () => {
     )
   }
 
+  it.effect("says of a cooldown that is no obstacle that nothing was paid in it", () =>
+    explained({ keep: { cooldown: "10m" } }, function* (treasury) {
+      yield* arrange({ hot: 0n })
+      const { text } = yield* explanation(treasury, undefined)
+      assert.match(text, / cooldown +passed +nothing was paid or asked for in the last 10 min\n/)
+    }),
+  )
+
   it.effect("keeps what was observed apart from what was rehearsed", () =>
     explained({ keep: { mode: "shadow" } }, function* (treasury) {
       yield* arrange({ hot: 0n })

@@ -55,23 +55,26 @@ const lineText = (line: WorstLine): string => {
   return `${format(amount)} ${asset} (${format(perTransfer)} each time, ${plural(transfers, "transfer")}${people})${outside}`
 }
 
-/** True if money of the line leaves your control without approval. */
-const leavesUnapproved = ({ leavesTo, approval }: WorstLine): boolean =>
-  leavesTo.length > 0 && (approval === undefined || approval.above > 0n)
+/** What can leave your control by the line without approval. */
+const unapprovedOf = ({ leavesTo, approval, amount, transfers }: WorstLine): bigint => {
+  if (leavesTo.length === 0) return 0n
+  const most = approval === undefined ? amount : approval.above * BigInt(transfers)
+  return most < amount ? most : amount
+}
 
 const lineRows = ({ lines }: WorstCase): ReadonlyArray<readonly [string, string]> => {
-  const unapproved = lines.filter(leavesUnapproved)
+  const isOnly = lines.filter((line) => unapprovedOf(line) > 0n).length === 1
   const cells = lines.map((line) => [`${some(line.from)} -> ${some(line.to)}`, lineText(line)] as const)
   const width = Math.max(0, ...cells.map(([, what]) => what.length))
   return lines.map((line, i): readonly [string, string] => {
     const [who, what] = cells[i]!
-    if (!unapproved.includes(line)) return [who, what]
-    const part = line.leavesTo.length === line.to.length ? "" : ` (to ${some(line.leavesTo)})`
-    const words =
-      unapproved.length === 1
-        ? "the only money that leaves your control without approval"
-        : "leaves your control without approval"
-    return [who, `${what.padEnd(width)}   <- ${words}${part}`]
+    const unapproved = unapprovedOf(line)
+    if (unapproved === 0n) return [who, what]
+    const sum = `of it, ${formatLevel(unapproved, line.decimals)} ${line.asset} `
+    const part = unapproved === line.amount ? "" : isOnly ? `${sum}is ` : sum
+    const to = line.leavesTo.length === line.to.length ? "" : ` (to ${some(line.leavesTo)})`
+    const words = `${isOnly ? "the only money that " : ""}leaves your control without approval`
+    return [who, `${what.padEnd(width)}   <- ${part}${words}${to}`]
   })
 }
 

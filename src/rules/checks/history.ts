@@ -160,7 +160,9 @@ export const history: ReadonlyArray<Check> = [
       return left > 0 ? `${Math.ceil(left / 1_000)} s left` : undefined
     },
     passed: ({ subject }) =>
-      subject.rule.cooldownMillis === 0 ? "none is set" : `${timeText(subject.rule.cooldownMillis)} are over`,
+      subject.rule.cooldownMillis === 0
+        ? "none is set"
+        : `nothing was paid or asked for in the last ${timeText(subject.rule.cooldownMillis)}`,
     ends: cooldownEnd,
   },
   {
