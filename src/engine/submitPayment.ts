@@ -172,7 +172,7 @@ const recordOnce = Effect.fnUntraced(function* (treasury: Treasury, intent: Inte
   if (!verdict.permitted) {
     const why = refusedText(verdict, request.amount, used, { symbol: payment.asset, decimals: intent.decimals })
     const paid = yield* paidBeforeText(intent)
-    const remedy = '"cofferer check" shows what the policy permits'
+    const remedy = '"cofferer status" shows the limits in force'
     return yield* rejected(`the policy refuses it: ${why}${paid}`, remedy, true)
   }
   yield* checkMinimum(intent)

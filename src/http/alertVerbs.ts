@@ -21,7 +21,9 @@ export const alertBodies = {
     kind: optional(Words),
     subject: optional(Words),
     /** How long it lasts. A month: a silence that nobody remembers is a danger. */
-    millis: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 31 * 86_400_000 })),
+    millis: Schema.Int.check(
+      Schema.isBetween({ minimum: 1, maximum: 31 * 86_400_000 }, { expected: "a silence of at most 31d" }),
+    ),
     reason: Words,
     author: Words,
   }),

@@ -88,6 +88,9 @@ describe("the verbs of alerts", () => {
       const none = yield* Effect.promise(() => callCofferer(["alerts", "test", "nobody", "--data", options.dataDir]))
       assert.strictEqual(none.code, 4)
       assert.include(none.stderr, "alerts.receivers has log")
+      const args = ["alerts", "silence", "--kind", "health", "--for", "40d", "--reason", "x", "--data", options.dataDir]
+      const long = yield* Effect.promise(() => callCofferer(args))
+      assert.match(long.stderr, /Expected a silence of at most 31d/)
     }),
   )
 })

@@ -117,6 +117,7 @@ describe("the control socket", () => {
         String(at(above, "error")),
         "the policy refuses it: 201 USDT is above 200 USDT per transfer (policy line 1)",
       )
+      assert.strictEqual(at(above, "remedy"), '"cofferer status" shows the limits in force')
       assert.strictEqual((yield* ask(options, "/api/v1/submit", { ...body("1", "x"), more: 1 })).status, 400)
       assert.strictEqual((yield* (yield* Outbox).recent(10)).length, 1)
     }),
