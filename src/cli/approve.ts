@@ -46,7 +46,7 @@ const requireOneWay = (chosen: Command.Command.Config.Infer<typeof signingFlags>
 }
 
 // A text is parsed before a key is opened: another program may answer on the daemon's socket.
-const nothingSigned = "nothing is signed; check that --data names the right daemon"
+const nothingSigned = "nothing is signed; check that --data names the right daemon, and -c its files"
 
 /** True if the input is the id, its short form, or a prefix of either. */
 export const matchesId = (typed: string, id: string): boolean =>

@@ -73,7 +73,9 @@ const lineRows = ({ lines }: WorstCase): ReadonlyArray<readonly [string, string]
     const sum = `of it, ${formatLevel(unapproved, line.decimals)} ${line.asset} `
     const part = unapproved === line.amount ? "" : isOnly ? `${sum}is ` : sum
     const to = line.leavesTo.length === line.to.length ? "" : ` (to ${some(line.leavesTo)})`
-    const words = `${isOnly ? "the only money that " : ""}leaves your control without approval`
+    const words = isOnly
+      ? "the only money that leaves your control without approval"
+      : "leaves your control without approval"
     return [who, `${what.padEnd(width)}   <- ${part}${words}${to}`]
   })
 }
