@@ -7,21 +7,19 @@ import { ageText } from "../domain/text.ts"
 import {
   type AlertAnswer,
   type Asking,
+  type Explained,
   explanationOf,
-  type LastAlert,
   type NotifyAnswer,
-  type PastAnswer,
-  type PaymentAnswer,
   type RuleAnswer,
 } from "../http/explanationOf.ts"
 import { explainPath } from "../http/respond.ts"
 import type { Answer, Explanation, Sign } from "../rules/explain/explain.ts"
 import type { AlertTimers, SeenCondition } from "../rules/explain/explainAlert.ts"
 import type { StoredDecision } from "../store/rules/RuleStates.ts"
-import { throughDaemon } from "./common/client.ts"
+import { type Plain, throughDaemon } from "./common/client.ts"
 import { printResult, table } from "./common/output.ts"
 import { commonFlags, optionalOf, textArgument } from "./common/setup.ts"
-import { decisionText, type Story, storyText } from "./common/storyText.ts"
+import { decisionText, storyText } from "./common/storyText.ts"
 
 /** "2026-12-24 12:00:05Z", of Unix milliseconds. */
 const stampText = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19).replace("T", " ")}Z`
@@ -43,7 +41,7 @@ const alertText = ({ alert, at, last }: AlertAnswer, known: string, decided: Rea
 }
 
 /** "at 2026-12-24 12:00:05Z: keep-low 9,500.00 is below 10,000" */
-const lastAlertText = (last: LastAlert | null): string =>
+const lastAlertText = (last: AlertAnswer["last"]): string =>
   last === null ? "never" : `at ${stampText(last.at)}: ${last.subject} ${last.detail}`
 
 const signOf = (holds: boolean | null): string => (holds === null ? "not known" : holds ? "TRUE" : "false")
@@ -74,13 +72,7 @@ const timersText = (timers: AlertTimers, now: number): ReadonlyArray<string> => 
   ]
 }
 
-/** The daemon's answer to "explain". */
-export type Explained =
-  | RuleAnswer
-  | AlertAnswer
-  | NotifyAnswer
-  | PastAnswer
-  | (Omit<PaymentAnswer, "story"> & { readonly story: Story })
+type PastAnswer = Extract<Explained, { about: "past" }>
 
 const signs: Readonly<Record<Sign, string>> = {
   passed: "passed",
@@ -92,7 +84,7 @@ const signs: Readonly<Record<Sign, string>> = {
 const words = (reason: string): string => reason.replaceAll("_", " ")
 
 /** The whole answer, one subject after the other. */
-export const explainText = (answer: Explained, isRunning: boolean): string => {
+export const explainText = (answer: Plain<Explained>, isRunning: boolean): string => {
   switch (answer.about) {
     case "rule":
       return ruleText(answer, isRunning)
@@ -244,7 +236,7 @@ const storedText = ({ reason, detail }: StoredDecision): string => (reason === n
 const decisionLine = (decision: StoredDecision): string =>
   `${stampText(decision.at)}  ${decision.reason === null ? "acted: " : ""}${storedText(decision)}`
 
-const paymentText = ({ attempt, story }: Extract<Explained, { about: "payment" }>): string => {
+const paymentText = ({ attempt, story }: Extract<Plain<Explained>, { about: "payment" }>): string => {
   const what =
     attempt === null
       ? ""

@@ -21,7 +21,7 @@ import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
-import { jsonSetting, memoizeLast, Settings } from "../store/database/Settings.ts"
+import { recordOf, Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent, logPayment } from "../telemetry/Logging.ts"
@@ -170,8 +170,7 @@ const heldOf = Effect.fnUntraced(function* ({ facts, memory, before, intents }: 
 const unknownPatienceMillis = 300_000
 
 /** Setting: since when (Unix milliseconds) a balance that a subject needs is not known, by `memoryKey`. */
-const unknownKey = "unknownBalances"
-const readUnknown = memoizeLast(jsonSetting(Schema.Record(Schema.String, Schema.Finite)).decode)
+const unknownSince = recordOf(Schema.Finite)
 
 /**
  * Alerts that a rule cannot pay because a balance that it needs is unknown: an account that never had money, or whose
@@ -183,23 +182,23 @@ export const alertOnUnknownBalances = Effect.fnUntraced(function* (
   snapshot: Pick<Snapshot, "now" | "balance">,
 ) {
   const { now } = snapshot
-  const settings = yield* Settings
-  const before = readUnknown(yield* settings.get(unknownKey)) ?? {}
+  const { now: known, keep } = unknownSince(yield* Settings, "unknownBalances")
+  const before = yield* known
   const silent = [...memories].filter(([, memory]) => isUnknown(memory))
-  if (silent.length === 0 && Object.keys(before).length === 0) return
+  if (silent.length === 0 && before.size === 0) return
   const inForce = yield* subjectsInForce
   // A beginning later than now comes from a clock that was ahead: it counts from now.
-  const lasting = Object.entries(before).flatMap(([name, since]) => {
+  const lasting = [...before].flatMap(([name, since]) => {
     const subject = inForce.get(name)
     return subject !== undefined && isMissing(subject, snapshot) ? [[name, Math.min(since, now)] as const] : []
   })
   const begun = silent
     .filter(([name]) => inForce.has(name))
     .map(([name, { reasonSince }]) => [name, reasonSince] as const)
-  const after: Readonly<Record<string, number>> = Object.fromEntries([...begun, ...lasting])
-  if (!isSame(before, after)) yield* settings.set(unknownKey, JSON.stringify(after))
-  for (const [name, since] of Object.entries(before)) {
-    const memory = after[name] === undefined ? memories.get(name) : undefined
+  const after = new Map([...begun, ...lasting])
+  yield* keep(after)
+  for (const [name, since] of before) {
+    const memory = after.has(name) ? undefined : memories.get(name)
     if (memory === undefined) continue
     const { rule, subject } = memory
     const facts = { rule, account: subject, since, from: new Date(since).toISOString() }
@@ -207,7 +206,7 @@ export const alertOnUnknownBalances = Effect.fnUntraced(function* (
     if (isNew) yield* (yield* Signals).wake("alerts")
   }
   for (const [name, { rule, subject, detail }] of silent) {
-    const since = after[name]
+    const since = after.get(name)
     if (since === undefined || now - since < unknownPatienceMillis) continue
     const from = new Date(since).toISOString()
     yield* raise("balance_unknown", { rule, account: subject, since, from, detail })
@@ -226,9 +225,6 @@ const isUnknown = ({ reason, detail }: RuleMemory): boolean =>
 const isMissing = ({ accounts, payers, asset }: Subject, { balance }: Pick<Snapshot, "balance">): boolean =>
   accounts.some((one) => balance(one.party.publicKey, one.asset.id, one.balance) === undefined) ||
   payers.some(({ publicKey }) => balance(publicKey, asset.id, "free") === undefined)
-
-const isSame = (a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>): boolean =>
-  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([name, since]) => b[name] === since)
 
 const weekMillis = 7 * 86_400_000
 const toldKey = "trialsToldAt"

@@ -11,12 +11,10 @@ import {
   approvalFor,
   feeMax,
   freeAt,
-  freeText,
   judgePolicy,
-  type PeriodUse,
   type PolicyLine,
   periodUse,
-  type Verdict,
+  refusalText,
 } from "../rules/policy/Policy.ts"
 import { networkMinimum, transferParametersOf } from "../rules/Snapshot.ts"
 import { Observations } from "../store/balances/Observations.ts"
@@ -170,7 +168,10 @@ const recordOnce = Effect.fnUntraced(function* (treasury: Treasury, intent: Inte
   const used = (line: PolicyLine) => periodUse(uses, line, [])
   const verdict = judgePolicy(treasury.policy, request, used)
   if (!verdict.permitted) {
-    const why = refusedText(verdict, request.amount, used, { symbol: payment.asset, decimals: intent.decimals })
+    const { amount } = request
+    const free = verdict.line && freeAt(verdict.line, used(verdict.line), amount)
+    const sum = (units: bigint) => `${formatLevel(units, intent.decimals)} ${payment.asset}`
+    const why = refusalText(verdict, { amount, used: (line) => used(line).amount, freeAt: free }, sum)
     const paid = yield* paidBeforeText(intent)
     const remedy = '"cofferer status" shows the limits in force'
     return yield* rejected(`the policy refuses it: ${why}${paid}`, remedy, true)
@@ -228,24 +229,6 @@ const paidBeforeText = Effect.fnUntraced(function* (intent: Intent) {
   if (last === undefined) return ""
   return `; the ledger lists this very payment already, as transfer ${last.id} (${last.status}): give it no other key`
 })
-
-/** Why the policy refuses it, in units of the asset. */
-const refusedText = (
-  { refusal, detail, line }: Extract<Verdict, { permitted: false }>,
-  amount: bigint,
-  used: (line: PolicyLine) => PeriodUse,
-  { symbol, decimals }: { readonly symbol: string; readonly decimals: number },
-): string => {
-  const sum = (units: bigint): string => `${formatLevel(units, decimals)} ${symbol}`
-  if (line === undefined) return detail
-  const at = `policy line ${line.line}`
-  if (refusal === "amount" && amount > 0n)
-    return `${sum(amount)} is above ${sum(line.perTransfer)} per transfer (${at})`
-  const use = used(line)
-  const free = freeText(freeAt(line, use, amount))
-  if (refusal !== "window_amount") return `${detail}${free}`
-  return `${sum(use.amount)} of ${sum(line.per24h)} in 24 h are used; ${sum(amount)} more is too much (${at})${free}`
-}
 
 /** The proposer of a payment cannot approve it: the group must have enough others. */
 const checkApprovers = (group: ApprovalGroup | undefined, author: string | undefined) => {

@@ -241,11 +241,18 @@ const metricsResponse = ({ headers }: Request, text: string) =>
 /** Probes and metrics while the store takes no writes; `reason` answers all else. */
 export const outageAnswers = (reason: string): SurfaceAnswers<Metrics> => {
   const refused = refusal(503, reason, "the daemon continues automatically once its database takes writes")
-  return {
-    probe: (path) =>
-      Effect.succeed(path === "/livez" ? live : path === "/readyz" ? json({ store: reason }, 503) : undefined),
-    page: () => Effect.succeed(refused),
-    metrics: Effect.flatMap(Metrics, ({ text }) => Effect.promise(text)),
-    other: refused,
-  }
+  const metrics = Effect.flatMap(Metrics, ({ text }) => Effect.promise(text))
+  return refusingAnswers(refused, metrics, json({ store: reason }, 503))
 }
+
+/** Answers of a treasury that cannot be read: it is alive, not ready, and refuses all else. */
+export const refusingAnswers = <R>(
+  refused: Response,
+  metrics: SurfaceAnswers<R>["metrics"],
+  unready = refused,
+): SurfaceAnswers<R> => ({
+  probe: (path) => Effect.succeed(path === "/livez" ? live : path === "/readyz" ? unready : undefined),
+  page: () => Effect.succeed(refused),
+  metrics,
+  other: refused,
+})

@@ -182,32 +182,21 @@ export const needAgreement = Effect.fnUntraced(function* (treasury: Treasury, as
  * Does a verb that operators agree on. It says by `NotAgreed`, in the transaction that it then undoes, what it would
  * do; a signature is taken for exactly that, and the verb is tried again. `problem` where the signature is nobody's.
  */
-export const agreeing = Effect.fnUntraced(function* <A, E, R>(
+export const agreeing = <A, E, R>(
   treasury: Treasury,
   signature: string | undefined,
   verb: Effect.Effect<A, E | NotAgreed, R>,
-) {
-  const first = yield* tried(verb)
-  if (first._tag === "Done") return first.done
-  if (signature === undefined) return waiting(first.not)
-  const operators = yield* operatorsInForce
-  const taken = yield* takeAgreement(operators, treasuryPlace(treasury), first.not.asked, signature)
-  if ("problem" in taken) return taken
-  const second = yield* tried(verb)
-  return second._tag === "Done" ? second.done : waiting(second.not)
-})
+) =>
+  Effect.catchIf(verb, isNotAgreed, (first) =>
+    Effect.gen(function* () {
+      if (signature === undefined) return waiting(first)
+      const operators = yield* operatorsInForce
+      const taken = yield* takeAgreement(operators, treasuryPlace(treasury), first.asked, signature)
+      if ("problem" in taken) return taken
+      return yield* Effect.catchIf(verb, isNotAgreed, (second) => Effect.succeed(waiting(second)))
+    }),
+  )
+
+const isNotAgreed = (error: unknown): error is NotAgreed => error instanceof NotAgreed
 
 const waiting = ({ asked, shared }: NotAgreed): Waiting => ({ waits: asked.kind, ...shared })
-
-const tried = <A, E, R>(verb: Effect.Effect<A, E | NotAgreed, R>) =>
-  verb.pipe(
-    Effect.map((done) => ({ _tag: "Done", done }) as const),
-    Effect.catchIf(
-      (error): error is NotAgreed => error instanceof NotAgreed,
-      (not) => Effect.succeed({ _tag: "NotAgreed", not } as const),
-    ),
-  ) as Effect.Effect<
-    { readonly _tag: "Done"; readonly done: A } | { readonly _tag: "NotAgreed"; readonly not: NotAgreed },
-    Exclude<E, NotAgreed>,
-    R
-  >

@@ -24,27 +24,14 @@ import { decisionsAround, RuleStates, type StoredDecision, subjectsDecided } fro
 import { storyWithApproval } from "./approvals.ts"
 import { type HttpProblem, problem } from "./stories.ts"
 
-/** The last alert of a rule. */
-export interface LastAlert {
-  /** Unix milliseconds. */
-  readonly at: number
-  readonly subject: string
-  readonly detail: string
-}
-
-/** One kind of answer. Times are Unix milliseconds; `decided` is null where not evaluated yet. */
-type About<F extends (...args: never) => Effect.Effect<unknown, unknown, unknown>> = Exclude<
-  Effect.Success<ReturnType<F>>,
-  HttpProblem
->
-export type AlertAnswer = About<typeof alertAnswer>
-export type RuleAnswer = About<typeof ruleAnswer>
+/** Every kind of answer. Times are Unix milliseconds; `decided` is null where not evaluated yet. */
+export type Explained = Exclude<Effect.Success<ReturnType<typeof explanationOf>>, HttpProblem>
+export type AlertAnswer = Extract<Explained, { about: "alert" }>
+export type RuleAnswer = Extract<Explained, { about: "rule" }>
 /** Answer for a rule that alerts on assets: only its alerts are stored. */
-export type NotifyAnswer = About<typeof notifyAnswer>
-export type PastAnswer = Exclude<About<typeof pastOf>, NotifyAnswer>
-export type PaymentAnswer = About<typeof paymentAnswer>
+export type NotifyAnswer = Extract<Explained, { about: "notify" }>
 
-/** Why an alert fires or is silent: one look, as the engine's next would be. */
+/** Explains why an alert rule fires or not, by one evaluation as the engine would make it now. */
 const alertAnswer = Effect.fnUntraced(function* (
   { treasury, mode }: InForce,
   rule: AlertRule,
@@ -78,7 +65,7 @@ export interface Asking {
   readonly at?: number | undefined
 }
 
-/** Where the balances come from; null before the first reading. */
+/** Source of the balances. */
 type KnownBy = NonNullable<Effect.Success<ReturnType<typeof knownBy>>>
 
 const decidedIn = ({ reasonSince, reason, detail }: RuleMemory): StoredDecision => ({
@@ -99,8 +86,8 @@ export const explanationOf = Effect.fn("Explain.explain")(function* (inForce: In
   return "problem" in named ? named : yield* alertAnswer(inForce, rule, yield* knownBy(inForce.treasury))
 })
 
-/** One round over all rules, as the engine's next look would make it: what comes first takes what is scarce. */
-const lookNow = Effect.fnUntraced(function* (config: InForce) {
+/** One round over all rules, as the engine would make it now: rules that come first take scarce funds. */
+const decideNow = Effect.fnUntraced(function* (config: InForce) {
   const database = yield* Database
   const answers = yield* Effect.provideService(gatherAnswers(), CycleConfig, config)
   return yield* database.write(
@@ -130,7 +117,7 @@ const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRu
   const own = subjectsOf(rule).map(({ name }) => name)
   const named = pick(own, asking)
   if ("problem" in named) return named
-  const { at, conclusions } = yield* lookNow(inForce)
+  const { at, conclusions } = yield* decideNow(inForce)
   const subjects = conclusions
     .filter(({ memory }) => memory.rule === rule.name && named.names.includes(memory.subject))
     .map(({ outcome, before }) => ({

@@ -3,7 +3,7 @@ import { ConfigInForce, type InForce } from "../config/ConfigInForce.ts"
 import { configParts, hashNumber, needsRestart, partHashes } from "../config/needsRestart.ts"
 import { loadTreasury, type Treasury } from "../config/Treasury.ts"
 import { formatProblem, type Problem } from "../config/yaml/ConfigError.ts"
-import { isPaying, type Rule } from "../rules/Rule.ts"
+import { isPaying } from "../rules/Rule.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Controls, resumeCommand, ruleOfScope } from "../store/controls/Controls.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -165,7 +165,12 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const parts = configParts.filter((part) => part !== "all" && before[part] !== after[part])
   // Under the halt the rules of the file were never adopted: those that the store knows are what it replaces.
   const replaced = isHalted ? undefined : old.treasury.rules
-  yield* config.replace(next, record(asked, { before: before.all, after: after.all, parts, weaker, replaced, next }))
+  const { author, reason } = asked
+  const policy = treasury.policy.hash
+  const detail = `${parts.join(", ")} changed`
+  const entry = { detail, before: before.all, after: after.all, parts, weaker, policy, author, reason }
+  const ends = Effect.andThen(endTermsHalt(`reloaded by ${author}: ${reason}`), endRefusal(treasury.name))
+  yield* config.replace(next, asOne(Effect.andThen(putInForce(next, entry, replaced), ends)))
   yield* announceReload(next, asked, parts)
   return { _tag: "Reloaded", hash: after.all, parts, weaker } satisfies Reloaded
 })
@@ -184,16 +189,6 @@ const refusalOf = Effect.fnUntraced(function* (
   const approval = yield* approvalOfTerms(old, next)
   return approval.isEnough ? undefined : refusedAsWeaker(weaker, approval.advice)
 })
-
-interface Change {
-  readonly before: string
-  readonly after: string
-  readonly parts: ReadonlyArray<string>
-  readonly weaker: ReadonlyArray<string>
-  readonly next: InForce
-  /** Rules that it replaces; undefined: those that the store knows. */
-  readonly replaced: ReadonlyArray<Rule> | undefined
-}
 
 /** Journals at a start which configuration is in force here, or halts where its terms are nobody's yet. */
 export const noteStarted = Effect.fn("Config.started")(function* () {
@@ -233,15 +228,6 @@ const started = Effect.fnUntraced(function* (inForce: InForce, entry: ChangeEntr
   const detail = `${entry.detail}; ${gatewayWords(change)}`
   const seq = yield* putInForce(inForce, { ...entry, detail, gateways: { removed, added } }, undefined)
   return yield* alertOnGatewayChange(seq, treasury, change)
-})
-
-const record = Effect.fnUntraced(function* (asked: ReloadAsked, change: Change) {
-  const { before, after, parts, weaker, replaced, next } = change
-  const { author, reason } = asked
-  const detail = `${parts.join(", ")} changed`
-  const entry = { detail, before, after, parts, weaker, policy: next.treasury.policy.hash, author, reason }
-  const ends = Effect.andThen(endTermsHalt(`reloaded by ${author}: ${reason}`), endRefusal(next.treasury.name))
-  yield* asOne(Effect.andThen(putInForce(next, entry, replaced), ends))
 })
 
 const announceReload = Effect.fnUntraced(function* (

@@ -2,16 +2,14 @@ import { formatLevel } from "../domain/Amount.ts"
 import { type AssetStatusWord, statusText } from "../domain/Asset.ts"
 import type { HoldReason } from "../domain/Decision.ts"
 import { timeText } from "../domain/Time.ts"
-import { accountName, type Party, type PinnedAsset, type RuleAccount } from "./Account.ts"
+import { accountName, type Party, type PinnedAsset, percent, type RuleAccount, type Share } from "./Account.ts"
 import type { Hours } from "./Schedule.ts"
 
 /** On which side of a number a value must lie for the condition to hold; the number itself is on neither. */
 export type Side = "below" | "above"
 
 /** A number to compare a change with: base units, or a part of the earlier balance. Both may be negative. */
-export type Step =
-  | { readonly _tag: "Units"; readonly units: bigint }
-  | { readonly _tag: "Share"; readonly numerator: bigint; readonly denominator: bigint }
+export type Step = { readonly _tag: "Units"; readonly units: bigint } | ({ readonly _tag: "Share" } & Share)
 
 /** Condition of an alert rule. */
 export type Condition =
@@ -139,8 +137,4 @@ const levelText = (units: bigint, { decimals }: PinnedAsset): string => formatLe
 
 /** "-20 %", or the amount. */
 export const stepText = (step: Step, asset: PinnedAsset): string =>
-  step._tag === "Units" ? levelText(step.units, asset) : shareText(step)
-
-/** "-20 %" */
-export const shareText = (share: { readonly numerator: bigint; readonly denominator: bigint }): string =>
-  `${Number((share.numerator * 1_000_000n) / share.denominator) / 10_000} %`
+  step._tag === "Units" ? levelText(step.units, asset) : percent(step)

@@ -3,7 +3,7 @@ import type { Intent } from "../domain/Intent.ts"
 import { millisOf } from "../domain/Time.ts"
 import type { BalanceKind, PinnedAsset, Share } from "./Account.ts"
 import type { Answers } from "./Code.ts"
-import type { PeriodUse, Policy, PolicyLine } from "./policy/Policy.ts"
+import { isCountedBy, type PeriodUse, type Policy, type PolicyLine } from "./policy/Policy.ts"
 import type { Subject } from "./Subject.ts"
 
 /** Fees and limits of the network, as far as its parameters are known. */
@@ -239,9 +239,7 @@ export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<TrialMove
     balance: overlaidBalance(snapshot.balance, rehearsals),
     signed: (line: PolicyLine) =>
       recent
-        .filter(({ payment: { fromKey, toKey, assetId } }) => {
-          return line.from.has(fromKey) && line.to.has(toKey) && line.assetId === assetId
-        })
+        .filter(({ payment: { fromKey: from, toKey: to, assetId } }) => isCountedBy(line, { from, to, assetId }))
         .reduce(
           (sum, { payment }) => ({ amount: sum.amount + payment.amount, count: sum.count + 1 }),
           snapshot.signed(line),

@@ -118,6 +118,10 @@ export const subjectsIn = (rules: ReadonlyArray<Rule>, mode: string): Subjects =
   return found
 }
 
+/** The level of a subject that has one. */
+export const levelIn = (subject: Subject): Level | undefined =>
+  "level" in subject ? subject.level : "level" in subject.rule ? subject.rule.level : undefined
+
 const ofLevel = (level: Level) => ({ name: accountName(level), asset: level.asset, accounts: [level] })
 
 /** The network command that the subject's payments use. */

@@ -53,21 +53,20 @@ const needOf = ({ subject, snapshot, balances, episode }: KindInput<Subject["kin
 
 type Transfers = (amount: bigint) => ReadonlyArray<NeededTransfer>
 
-/** Below its trigger an account is brought to its target. */
-const filled = ({ asset: { decimals }, trigger, target }: Level, balance: bigint, transfers: Transfers): Need => {
-  const [now, level] = [formatAmount(balance, decimals), formatLevel(trigger, decimals)]
-  return balance >= trigger
-    ? { _tag: "InBand", detail: `${now} (trigger ${level})` }
-    : { _tag: "Wanted", detail: `${now} is below ${level}`, transfers: transfers(target - balance) }
-}
+const leveled =
+  (side: "below" | "above") =>
+  ({ asset: { decimals }, trigger, target }: Level, balance: bigint, transfers: Transfers): Need => {
+    const [now, level] = [formatAmount(balance, decimals), formatLevel(trigger, decimals)]
+    const isWanted = side === "below" ? balance < trigger : balance > trigger
+    if (!isWanted) return { _tag: "InBand", detail: `${now} (trigger ${level})` }
+    const amount = side === "below" ? target - balance : balance - target
+    return { _tag: "Wanted", detail: `${now} is ${side} ${level}`, transfers: transfers(amount) }
+  }
 
+/** Below its trigger an account is brought to its target. */
+const filled = leveled("below")
 /** Above its trigger an account pays what is over its target. */
-const emptied = ({ asset: { decimals }, trigger, target }: Level, balance: bigint, transfers: Transfers): Need => {
-  const [now, level] = [formatAmount(balance, decimals), formatLevel(trigger, decimals)]
-  return balance <= trigger
-    ? { _tag: "InBand", detail: `${now} (trigger ${level})` }
-    : { _tag: "Wanted", detail: `${now} is above ${level}`, transfers: transfers(balance - target) }
-}
+const emptied = leveled("above")
 
 /** Amount payable from a surplus that also covers the fee. */
 const afterFee = (snapshot: Snapshot, { asset }: Level, surplus: bigint): bigint => {

@@ -2,8 +2,8 @@ import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { statusText } from "../domain/Asset.ts"
 import type { HoldReason } from "../domain/Decision.ts"
 import { timeText } from "../domain/Time.ts"
-import { accountName, type RuleAccount } from "./Account.ts"
-import { type Condition, type Past, type Side, shareText } from "./Condition.ts"
+import { accountName, percent, type RuleAccount } from "./Account.ts"
+import type { Condition, Past, Side } from "./Condition.ts"
 import { ageMillis, type Snapshot } from "./Snapshot.ts"
 
 /** A hold reason of a rule, and since when it applies (Unix milliseconds). */
@@ -142,9 +142,7 @@ const changeSeen = (condition: Of<"Change">, facts: ConditionFacts): Evaluation 
       : isPast(change * by.denominator, side, seen.before * by.numerator)
   return lazily(truth, () => {
     const bound =
-      by._tag === "Units"
-        ? formatLevel(by.units, decimals)
-        : `${shareText(by)} of ${formatAmount(seen.before, decimals)}`
+      by._tag === "Units" ? formatLevel(by.units, decimals) : `${percent(by)} of ${formatAmount(seen.before, decimals)}`
     const what = `changed by ${formatAmount(change, decimals)} in ${timeText(overMillis)}`
     return `${accountName(account)} ${what}, which ${sideText(truth, side)} ${bound}`
   })

@@ -77,7 +77,8 @@ describe("the story of a payment", () => {
     flow(function* (options, sandbox) {
       for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
       const story = yield* told
-      const entry = (kind: string, body: string) => ({ seq: 1, at: 0, kind, body })
+      const place = { seq: 1, at: 0, treasury: "", subject: "", prev: "", hash: "" }
+      const entry = (kind: string, body: string) => ({ ...place, kind, body })
       const journal = [
         entry("refusal", '{"k":1,"refusal":"floor","detail":"too little"}'),
         entry("duplicate", '{"n":2,"detail":"executed 2 times"}'),

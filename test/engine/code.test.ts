@@ -10,7 +10,7 @@ import { decideOnce } from "../../src/engine/Engine.ts"
 import { storyOf } from "../../src/http/stories.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import type { Code, CodeAnswer, CodeSeen } from "../../src/rules/Code.ts"
-import { toldOf } from "../../src/rules/kinds/code.ts"
+import { codeInputOf } from "../../src/rules/kinds/code.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { alertRows } from "../support/alertRows.ts"
@@ -72,7 +72,7 @@ const isJournalled = Effect.fnUntraced(function* ({ treasury }: DaemonOptions) {
   assert.match(body.code.hash, /^[0-9a-f]{64}$/)
   const { balances, time } = body.code.told
   assert.deepStrictEqual(Object.keys(balances), ["bob/USDT", "eve/USDT"])
-  const told = toldOf(rule, Object.values<string>(balances).map(BigInt), { now: time, listed: undefined })
+  const told = codeInputOf(rule, Object.values<string>(balances).map(BigInt), { now: time, listed: undefined })
   const again = yield* saidBy(rule.code, told)
   if (again._tag !== "Pays") return assert.fail(again.detail)
   assert.deepStrictEqual(

@@ -2,13 +2,14 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { type Explained, explainText } from "../../src/cli/explain.ts"
+import type { Plain } from "../../src/cli/common/client.ts"
+import { explainText } from "../../src/cli/explain.ts"
 import { CycleConfig } from "../../src/config/ConfigInForce.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { type HoldReason, holdReasons } from "../../src/domain/Decision.ts"
 import { peekRound } from "../../src/engine/loadRound.ts"
 import { takeSnapshot } from "../../src/engine/snapshot.ts"
-import { explanationOf } from "../../src/http/explanationOf.ts"
+import { type Explained, explanationOf } from "../../src/http/explanationOf.ts"
 import { decideRound } from "../../src/rules/decideRound.ts"
 import { explainSubject } from "../../src/rules/explain/explain.ts"
 import type { Snapshot } from "../../src/rules/Snapshot.ts"
@@ -330,7 +331,10 @@ const explanation = Effect.fnUntraced(function* (treasury: Treasury, snapshot: P
   if (snapshot === undefined) {
     const answer = yield* explanationOf({ treasury, mode: "live" }, { name: "keep" })
     if (!("about" in answer) || answer.about !== "rule") throw new Error(JSON.stringify(answer))
-    return { first: answer.subjects[0]!, text: explainText(JSON.parse(JSON.stringify(answer)) as Explained, true) }
+    return {
+      first: answer.subjects[0]!,
+      text: explainText(JSON.parse(JSON.stringify(answer)) as Plain<Explained>, true),
+    }
   }
   const memories = new Map((yield* (yield* RuleStates).all).map((m) => [`${m.rule}|${m.subject}`, m]))
   return yield* Effect.gen(function* () {

@@ -1,14 +1,15 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import type { Plain } from "../../src/cli/common/client.ts"
 import { toJson } from "../../src/cli/common/output.ts"
-import { type Explained, explainText } from "../../src/cli/explain.ts"
+import { explainText } from "../../src/cli/explain.ts"
 import { CycleConfig } from "../../src/config/ConfigInForce.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { loadRound } from "../../src/engine/loadRound.ts"
 import { keepRound } from "../../src/engine/record.ts"
 import { takeSnapshot } from "../../src/engine/snapshot.ts"
-import { explanationOf } from "../../src/http/explanationOf.ts"
+import { type Explained, explanationOf } from "../../src/http/explanationOf.ts"
 import { decideRound } from "../../src/rules/decideRound.ts"
 import { memoryKey } from "../../src/rules/RuleMemory.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
@@ -28,7 +29,7 @@ const textTo = (...asked: Parameters<typeof answerTo>) =>
   Effect.map(answerTo(...asked), (answer) =>
     "problem" in answer
       ? `${answer.status}: ${answer.problem}; ${answer.remedy}`
-      : explainText(JSON.parse(toJson(answer)) as Explained, true),
+      : explainText(JSON.parse(toJson(answer)) as Plain<Explained>, true),
   )
 
 const looksAt = (treasury: Treasury, at: number) =>

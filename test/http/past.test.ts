@@ -1,9 +1,10 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import type { Plain } from "../../src/cli/common/client.ts"
 import { toJson } from "../../src/cli/common/output.ts"
-import { type Explained, explainText } from "../../src/cli/explain.ts"
+import { explainText } from "../../src/cli/explain.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
-import { explanationOf } from "../../src/http/explanationOf.ts"
+import { type Explained, explanationOf } from "../../src/http/explanationOf.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { controlled } from "../support/Control.ts"
@@ -18,7 +19,7 @@ const told = (treasury: Treasury, name: string, at?: number, subject?: string) =
   Effect.map(explanationOf({ treasury, mode: "live" }, { name, at, subject }), (answer) =>
     "problem" in answer
       ? `${answer.status}: ${answer.problem}; ${answer.remedy}`
-      : explainText(JSON.parse(toJson(answer)) as Explained, true),
+      : explainText(JSON.parse(toJson(answer)) as Plain<Explained>, true),
   )
 
 describe("what a rule did at a time", () => {

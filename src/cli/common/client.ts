@@ -197,7 +197,7 @@ export const storedSetup = Effect.fnUntraced(function* (asked: Chosen, dataDir: 
 })
 
 /** A value after JSON: integers of 64 bits and more are text. */
-type Plain<A> = A extends bigint
+export type Plain<A> = A extends bigint
   ? string
   : A extends string | number | boolean
     ? A

@@ -1,8 +1,10 @@
+import type { Effect } from "effect"
 import { formatAmount, formatLevel } from "../../domain/Amount.ts"
 import { plural } from "../../domain/text.ts"
-import type { ApprovalView } from "../../http/approvals.ts"
-import type { IntentView } from "../../http/View.ts"
+import type { ApprovalView, storyWithApproval } from "../../http/approvals.ts"
+import type { HttpProblem } from "../../http/stories.ts"
 import { readPaymentTerms } from "../../tx/Approval.ts"
+import type { Plain } from "./client.ts"
 import { table } from "./output.ts"
 
 const hours = (millis: number): string => {
@@ -22,19 +24,7 @@ export const approvalLines = (view: ApprovalView): ReadonlyArray<string> => [
 ]
 
 /** The daemon's answer. Its version equals this command line's, so it is not decoded. */
-export interface Story extends IntentView {
-  readonly feeMax: string
-  readonly fee: string | null
-  readonly decimals: number
-  /** Approval that it waits for; null or absent if none. */
-  readonly approval?: ApprovalView | null
-  readonly journal: ReadonlyArray<{
-    readonly seq: number
-    readonly at: number
-    readonly kind: string
-    readonly body: string
-  }>
-}
+export type Story = Plain<Exclude<Effect.Success<ReturnType<typeof storyWithApproval>>, HttpProblem>>
 
 type Body = Readonly<Record<string, unknown>>
 

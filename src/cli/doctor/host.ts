@@ -190,32 +190,19 @@ export interface DoctorFinding {
   readonly remedy: string | null
 }
 
-export const healthy = (check: DoctorCheck, text: string): DoctorFinding => ({
-  check,
-  severity: "ok",
-  text,
-  remedy: null,
-})
+export const healthy = (check: DoctorCheck, text: string): DoctorFinding => {
+  return { check, severity: "ok", text, remedy: null }
+}
 
-export const warn = (check: DoctorCheck, text: string, remedy: string): DoctorFinding => ({
-  check,
-  severity: "warn",
-  text,
-  remedy,
-})
-
-export const bad = (check: DoctorCheck, text: string, remedy: string): DoctorFinding => ({
-  check,
-  severity: "bad",
-  text,
-  remedy,
-})
+const fault =
+  (severity: "warn" | "bad") =>
+  (check: DoctorCheck, text: string, remedy: string): DoctorFinding => ({ check, severity, text, remedy })
+export const warn = fault("warn")
+export const bad = fault("bad")
 
 /** A condition that holds, as a finding. */
 export const conditionFinding = (check: DoctorCheck, condition: Found | undefined): DoctorFinding | undefined =>
-  condition === undefined
-    ? undefined
-    : { check, severity: condition.severity, text: condition.text, remedy: condition.remedy }
+  condition && fault(condition.severity)(check, condition.text, condition.remedy)
 
 /** Problems of files, as findings. */
 export const problemsAs = (
@@ -223,9 +210,4 @@ export const problemsAs = (
   severity: "warn" | "bad",
   problems: ReadonlyArray<Problem>,
 ): ReadonlyArray<DoctorFinding> =>
-  problems.map((problem) => ({
-    check,
-    severity,
-    text: problemWithPlace(problem),
-    remedy: problem.remedy,
-  }))
+  problems.map((problem) => fault(severity)(check, problemWithPlace(problem), problem.remedy))

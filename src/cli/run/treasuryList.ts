@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { treasuriesPage } from "../../http/access/pages.ts"
 import { json, pathOf, refusal } from "../../http/respond.ts"
-import { live, type Mounted, nothingHere, type SurfaceAnswers } from "../../http/StatusServer.ts"
+import { live, type Mounted, nothingHere, refusingAnswers, type SurfaceAnswers } from "../../http/StatusServer.ts"
 import type { TreasuryState } from "../../http/View.ts"
 
 const ranks = { bad: 0, warn: 1, ok: 2 } as const
@@ -47,15 +47,11 @@ export const listAnswers = (
 
 const partPath = /^\/treasury\/([^/?]+)(\/.*)?$/
 
-const notRunning = ({ name, text }: TreasuryState): SurfaceAnswers<never> => {
-  const refused = refusal(503, `treasury ${name} does not run: ${text}`, "it is started again by itself")
-  return {
-    probe: (path) => Effect.succeed(path === "/livez" ? live : path === "/readyz" ? refused : undefined),
-    page: () => Effect.succeed(refused),
-    metrics: Effect.succeed(""),
-    other: refused,
-  }
-}
+const notRunning = ({ name, text }: TreasuryState): SurfaceAnswers<never> =>
+  refusingAnswers(
+    refusal(503, `treasury ${name} does not run: ${text}`, "it is started again automatically"),
+    Effect.succeed(""),
+  )
 
 /** Leads "/treasury/NAME/..." to the answers of that treasury, which see what stands behind its name. */
 export const mountedAt =

@@ -3,12 +3,13 @@ import { type Party, receiverKey } from "../Account.ts"
 import {
   feeMax,
   freeAt,
-  freeText,
   isSlot,
   judgePolicy,
+  type PolicyLine,
   type PolicyPayment,
   periodUse,
-  type Verdict,
+  type Refused,
+  refusalText,
 } from "../policy/Policy.ts"
 import { networkFee } from "../Snapshot.ts"
 import { commandOf } from "../Subject.ts"
@@ -24,8 +25,6 @@ import {
   takesPart,
 } from "../SubjectFacts.ts"
 import { contradiction, pinScope } from "./stops.ts"
-
-type Refused = Extract<Verdict, { permitted: false }>
 
 /** True if the rule pays; a request asks people to. */
 const pays = ({ subject }: SubjectFacts): boolean => subject.kind !== "request"
@@ -67,19 +66,10 @@ const isLimit = ({ refusal }: Refused): boolean => refusal === "window_amount" |
 const freeOf = ({ snapshot }: SubjectFacts, { verdict: { line }, amount, before }: RefusedPart) =>
   line === undefined ? undefined : freeAt(line, periodUse(snapshot, line, before), amount)
 
-/** The verdict in units of the asset, with the numbers that decided. */
 const limitText = (facts: SubjectFacts, refused: RefusedPart): string => {
-  const { verdict, amount } = refused
-  const { line } = verdict
-  if (line === undefined) return verdict.detail
-  const at = `policy line ${line.line}`
-  const free = freeText(freeOf(facts, refused))
-  if (verdict.refusal === "amount") {
-    return `${levelText(facts, amount)} is above ${levelText(facts, line.perTransfer)} per transfer (${at})`
-  }
-  if (verdict.refusal !== "window_amount") return `${verdict.detail}${free}`
-  const used = levelText(facts, periodUse(facts.snapshot, line, []).amount)
-  return `${used} of ${levelText(facts, line.per24h)} in 24 h are used; ${levelText(facts, amount)} more is too much (${at})${free}`
+  const used = (line: PolicyLine) => periodUse(facts.snapshot, line, []).amount
+  const context = { amount: refused.amount, used, freeAt: freeOf(facts, refused) }
+  return refusalText(refused.verdict, context, (units) => levelText(facts, units))
 }
 
 /** True if the named rule has a higher priority (a smaller number) than this one. People's payments have none. */

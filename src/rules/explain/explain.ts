@@ -7,6 +7,7 @@ import { funds } from "../checks/funds.ts"
 import { history } from "../checks/history.ts"
 import { knowledge } from "../checks/knowledge.ts"
 import { lockScope, pausesOf, stops } from "../checks/stops.ts"
+import { levelIn } from "../Subject.ts"
 import { amountText, type Check, leastOf, levelText, type SubjectFacts } from "../SubjectFacts.ts"
 import { type Means, machineForm, meansOf, peopleForm } from "./means.ts"
 
@@ -121,9 +122,8 @@ export const numbersOf = (facts: SubjectFacts, reason: HoldReason) => ({
 })
 
 const triggerOf = (facts: SubjectFacts): string | undefined => {
-  const { subject } = facts
-  const level = "level" in subject ? subject.level : "level" in subject.rule ? subject.rule.level : undefined
-  return level === undefined ? undefined : machineForm.level(facts, level.trigger)
+  const level = levelIn(facts.subject)
+  return level && machineForm.level(facts, level.trigger)
 }
 
 interface Asked {
@@ -191,16 +191,15 @@ const needBegins = (facts: SubjectFacts): string => {
   const { subject } = facts
   const { forMillis } = subject.rule
   const stays = forMillis === 0 ? "is seen so twice" : `stays so for ${timeText(forMillis)}, seen twice`
+  const level = levelText(facts, levelIn(subject)?.trigger ?? 0n)
   switch (subject.kind) {
     case "topUp":
-      return `${subject.name} falls below ${levelText(facts, subject.level.trigger)} and ${stays}`
+    case "request":
+      return `${subject.name} falls below ${level} and ${stays}`
     case "sweep":
-      return `${subject.name} rises above ${levelText(facts, subject.level.trigger)} and ${stays}`
     case "split":
     case "withdraw":
-      return `${subject.name} rises above ${levelText(facts, subject.rule.level.trigger)} and ${stays}`
-    case "request":
-      return `${subject.name} falls below ${levelText(facts, subject.rule.level.trigger)} and ${stays}`
+      return `${subject.name} rises above ${level} and ${stays}`
     case "rebalance":
       return `an account is further from its share than the tolerance and ${stays}`
     case "code":

@@ -13,7 +13,7 @@ export const balanceName = (account: RuleAccount): string =>
   account.balance === "free" ? accountName(account) : `${accountName(account)} total`
 
 /** Builds the input of a rule's function from balances and asset listings. */
-export const toldOf = (
+export const codeInputOf = (
   { asset, accounts }: CodeRule,
   balances: ReadonlyArray<bigint>,
   known: Pick<Snapshot, "now" | "listed">,
@@ -53,7 +53,7 @@ export const holdsFor = ({ seen, answer }: Answered, told: CodeSeen): boolean =>
 /** Need computed by the rule's own code. All changes, limits and checks of a payment apply after it. */
 export const codeNeed = ({ subject, snapshot, balances }: KindInput<"code">): Need => {
   const { rule } = subject
-  const told = toldOf(rule, balances, snapshot)
+  const told = codeInputOf(rule, balances, snapshot)
   const answered = snapshot.answers?.get(rule.name)
   if (answered === undefined) return { _tag: "Unanswered", detail: "its code has not answered yet" }
   if (answered.hash !== rule.code.hash) return { _tag: "Unanswered", detail: "its code was replaced" }
@@ -92,7 +92,12 @@ export const questionsOf = (
     const balances = balancesOf(subject, known)
     if (balances === undefined) return []
     return [
-      { rule: subject.rule.name, code: subject.rule.code, seen: toldOf(subject.rule, balances, known), now: known.now },
+      {
+        rule: subject.rule.name,
+        code: subject.rule.code,
+        seen: codeInputOf(subject.rule, balances, known),
+        now: known.now,
+      },
     ]
   })
 

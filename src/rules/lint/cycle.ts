@@ -1,10 +1,9 @@
+import { Graph } from "effect"
 import { baseUnits } from "../../domain/Amount.ts"
-import type { RuleAccount } from "../Account.ts"
+import { percent, type RuleAccount } from "../Account.ts"
 import type { Policy } from "../policy/Policy.ts"
-import { levelsOf } from "../Rule.ts"
-import type { Snapshot } from "../Snapshot.ts"
-import { accountKey } from "../Snapshot.ts"
-import { type Subject, type Way, waysOf } from "../Subject.ts"
+import { accountKey, type Snapshot } from "../Snapshot.ts"
+import { levelIn, type Subject, type Way, waysOf } from "../Subject.ts"
 import { floorOf, leastOf, type SubjectFacts, subjectFacts, takesPart } from "../SubjectFacts.ts"
 import {
   assetAmount,
@@ -34,9 +33,6 @@ export const cycle = (set: RuleSet): ReadonlyArray<Finding> => {
   return [...spotsOf(set).flatMap((spot) => ofTolerance(set, spot)), ...circles]
 }
 
-const percent = ({ numerator, denominator }: { readonly numerator: bigint; readonly denominator: bigint }): string =>
-  `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
-
 /** Finds groups whose tolerance is no larger than a fee: their own payments unbalance them. */
 const ofTolerance = ({ policy: { maxFee } }: RuleSet, spot: Spot): ReadonlyArray<Finding> => {
   const { rule } = spot
@@ -56,36 +52,18 @@ const ofTolerance = ({ policy: { maxFee } }: RuleSet, spot: Spot): ReadonlyArray
 
 /** Spots that can trigger each other, directly or by others; each in one group. */
 const groupsOf = (spots: ReadonlyArray<Spot>): ReadonlyArray<ReadonlyArray<Spot>> => {
-  const next = new Map(
-    spots.map(({ subject }, i) => {
+  const graph = Graph.directed<Spot, undefined>((mutable) => {
+    for (const spot of spots) Graph.addNode(mutable, spot)
+    for (const [i, { subject }] of spots.entries()) {
       const ways = waysOf(subject)
-      return [
-        String(i),
-        spots.flatMap((other, j) => (i !== j && triggers(subject, ways, other.subject) ? [String(j)] : [])),
-      ]
-    }),
-  )
-  const reach = (start: string): ReadonlySet<string> => {
-    const found = new Set<string>()
-    const queue = [start]
-    for (const at of queue) {
-      for (const other of next.get(at) ?? []) {
-        if (found.has(other)) continue
-        found.add(other)
-        queue.push(other)
+      for (const [j, other] of spots.entries()) {
+        if (i !== j && triggers(subject, ways, other.subject)) Graph.addEdge(mutable, i, j, undefined)
       }
     }
-    return found
-  }
-  const reached = new Map([...next.keys()].map((i) => [i, reach(i)]))
-  const grouped = new Set<string>()
-  return [...next.keys()].flatMap((i) => {
-    if (grouped.has(i)) return []
-    const group = [...next.keys()].filter((j) => reached.get(i)?.has(j) && reached.get(j)?.has(i))
-    if (group.length === 0) return []
-    for (const j of group) grouped.add(j)
-    return [group.map((j) => spots[Number(j)]!)]
   })
+  return Graph.stronglyConnectedComponents(graph)
+    .filter((group) => group.length > 1)
+    .map((group) => group.toSorted((a, b) => a - b).map((i) => spots[i]!))
 }
 
 /** True if a payment of one rule may bring an account of the other out of its band; never false where it may. */
@@ -93,7 +71,7 @@ const triggers = (one: Subject, ways: ReadonlyArray<Way>, other: Subject): boole
   ways.some(({ from, to }) => {
     if (other.kind === "rebalance") return other.parties.some((party) => party === from || party === to)
     if (other.kind === "topUp") return other.level.party === from && leftWith(one, from.name) < other.level.trigger
-    const [level] = levelsIn(other)
+    const level = levelIn(other)
     if (level === undefined || level.party !== to) return false
     if (one.kind !== "topUp") return true
     return level.balance !== one.level.balance || one.level.target > level.trigger
@@ -103,12 +81,9 @@ const triggers = (one: Subject, ways: ReadonlyArray<Way>, other: Subject): boole
 const leftWith = (subject: Subject, payer: string): bigint => {
   const party = subject.payers.find(({ name }) => name === payer)
   const floor = party === undefined ? 0n : floorOf(subject, party)
-  const level = levelsIn(subject).find((one) => one.party.name === payer)
-  return level !== undefined && level.balance === "free" && level.target > floor ? level.target : floor
+  const level = levelIn(subject)
+  return level?.party.name === payer && level.balance === "free" && level.target > floor ? level.target : floor
 }
-
-const levelsIn = (subject: Subject) =>
-  subject.kind === "topUp" || subject.kind === "sweep" ? [subject.level] : levelsOf(subject.rule)
 
 /** Accounts of the group with the levels at which something begins or ends. */
 const edgesOf = (group: ReadonlyArray<Spot>): ReadonlyArray<Edges> => {
@@ -118,11 +93,8 @@ const edgesOf = (group: ReadonlyArray<Spot>): ReadonlyArray<Edges> => {
     for (const party of subject.parties) {
       const key = accountKey(party.publicKey, asset.id)
       const known = marks.get(key) ?? { edges: { party, asset, balance: "free" }, marks: new Set<bigint>() }
-      for (const level of levelsIn(subject)) {
-        if (level.party !== party) continue
-        known.marks.add(level.trigger)
-        known.marks.add(level.target)
-      }
+      const level = levelIn(subject)
+      if (level?.party === party) known.marks.add(level.trigger).add(level.target)
       const floor = floorOf(subject, party)
       if (floor > 0n && subject.payers.includes(party)) known.marks.add(floor)
       marks.set(key, known)

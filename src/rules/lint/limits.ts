@@ -2,7 +2,7 @@ import { several } from "../../domain/text.ts"
 import { type Party, type PinnedAsset, type Receiver, receiverKey } from "../Account.ts"
 import { feeMax, lineFor, type Policy, type PolicyLine } from "../policy/Policy.ts"
 import { isPaying, levelsOf } from "../Rule.ts"
-import { waysOf } from "../Subject.ts"
+import { levelIn, waysOf } from "../Subject.ts"
 import { floorOf, takesPart } from "../SubjectFacts.ts"
 import {
   assetAmount,
@@ -122,7 +122,7 @@ export const floors = (set: RuleSet): ReadonlyArray<Finding> =>
 const underFloor = (spot: Spot): ReadonlyArray<Finding> => {
   const { rule, subject } = spot
   if (subject.kind !== "sweep" && subject.kind !== "split" && subject.kind !== "withdraw") return []
-  const level = subject.kind === "sweep" ? subject.level : subject.rule.level
+  const level = levelIn(subject)!
   const floor = floorOf(subject, level.party)
   if (level.target >= floor) return []
   return [

@@ -95,6 +95,8 @@ export type Verdict =
       readonly line: PolicyLine | undefined
     }
 
+export type Refused = Extract<Verdict, { permitted: false }>
+
 /** The largest fee on top of an amount, rounded up. It is reserved beside the amount. */
 export const feeMax = (maxFee: Share, amount: bigint): bigint =>
   (amount * maxFee.numerator + maxFee.denominator - 1n) / maxFee.denominator
@@ -104,12 +106,16 @@ const free: Share = { numerator: 0n, denominator: 1n }
 /** The share of an amount that the network may take on top. Only transfers have a fee, whatever the policy allows. */
 export const feeShare = (command: IntentCommand, maxFee: Share): Share => (command === "transfer" ? maxFee : free)
 
-/** The line that names this payment, if one does. The first in the file's order wins; lines do not add up. */
-export const lineFor = (policy: Policy, payment: Omit<PolicyPayment, "amount">): PolicyLine | undefined =>
-  policy.lines.find((l) => l.from.has(payment.from) && l.assetId === payment.assetId && l.to.has(payment.to))
-
 /** Payer, payee and asset of a payment: the part that decides its line. */
 export type Cell = Omit<PolicyPayment, "amount">
+
+/** True if the line counts a payment in its period, whichever line permitted it. */
+export const isCountedBy = (line: Pick<PolicyLine, "from" | "to" | "assetId">, { from, to, assetId }: Cell): boolean =>
+  line.assetId === assetId && line.from.has(from) && line.to.has(to)
+
+/** The line that names this payment, if one does. The first in the file's order wins; lines do not add up. */
+export const lineFor = (policy: Policy, payment: Cell): PolicyLine | undefined =>
+  policy.lines.find((line) => isCountedBy(line, payment))
 
 /** The payments that a line names and no line before it does. */
 export const cellsOf = (policy: Policy, line: PolicyLine): ReadonlyArray<Cell> =>
@@ -161,7 +167,7 @@ export const judgePolicy = (policy: Policy, payment: PolicyPayment, used: (line:
 }
 
 /** Names of a payment's keys and asset. Keys without a name show as "unnamed", their amounts in base units. */
-export const namesIn = ({ names }: Policy, { from, to, assetId }: Omit<PolicyPayment, "amount">) => {
+export const namesIn = ({ names }: Policy, { from, to, assetId }: Cell) => {
   const { symbol, decimals } = names?.assets.get(assetId) ?? { symbol: "unnamed", decimals: 0 }
   const nameOf = (key: string): string => names?.parties.get(key) ?? "unnamed"
   return { fromName: nameOf(from), toName: nameOf(to), symbol, decimals }
@@ -187,9 +193,7 @@ export const periodUse = (
     assetId,
     amount,
   }))
-  const counted = [...open, ...beside].filter(
-    ({ from, to, assetId }) => line.from.has(from) && line.to.has(to) && line.assetId === assetId,
-  )
+  const counted = [...open, ...beside].filter((payment) => isCountedBy(line, payment))
   const signed = snapshot.signed(line)
   const amount = counted.reduce((sum, payment) => sum + payment.amount, signed.amount)
   return { ...signed, amount, count: signed.count + counted.length }
@@ -206,9 +210,29 @@ export const freeAt = (line: PolicyLine, { amount, count, leaving = [] }: Period
   return undefined
 }
 
-/** "; free again about 2026-12-24 12:00Z" */
-export const freeText = (at: number | undefined): string =>
-  at === undefined ? "" : `; free again about ${instantText(at)}`
+/** Describes a refusal with the numbers that decided, each as `sum` writes it. `freeAt`: Unix milliseconds. */
+export const refusalText = (
+  { refusal, detail, line }: Refused,
+  {
+    amount,
+    used,
+    freeAt,
+  }: {
+    readonly amount: bigint
+    readonly used: (line: PolicyLine) => bigint
+    readonly freeAt: number | undefined
+  },
+  sum: (units: bigint) => string,
+): string => {
+  if (line === undefined) return detail
+  const at = `policy line ${line.line}`
+  if (refusal === "amount" && amount > 0n) {
+    return `${sum(amount)} is above ${sum(line.perTransfer)} per transfer (${at})`
+  }
+  const free = freeAt === undefined ? "" : `; free again about ${instantText(freeAt)}`
+  if (refusal !== "window_amount") return `${detail}${free}`
+  return `${sum(used(line))} of ${sum(line.per24h)} in 24 h are used; ${sum(amount)} more is too much (${at})${free}`
+}
 
 /** Network fee on top of a transfer's amount: trunc(min(amount · factor, maxQuantum · quantum)). */
 export interface FeeParameters {

@@ -3,7 +3,7 @@ import { groupText } from "../../domain/Approval.ts"
 import { timeText } from "../../domain/Time.ts"
 import { plural } from "../../domain/text.ts"
 import { type Party, type PinnedAsset, percent, type Share } from "../Account.ts"
-import { type Cell, cellsOf, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
+import { type Cell, cellsOf, isCountedBy, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
 /** Limits on a treasury's money that apply whatever rules and gateways do. */
 export interface Terms {
@@ -130,10 +130,6 @@ const lineWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
     return [...words, `${title}: ${figureIn(next, old, line.assetId, line.perTransfer)} each, before ${was}`]
   })
 
-/** True if the line counts a payment in its period, whichever line permitted it. */
-const counts = (line: PolicyLine, { from, to, assetId }: Cell): boolean =>
-  line.assetId === assetId && line.from.has(from) && line.to.has(to)
-
 /**
  * An old line bounded all that it counts in 24 hours. A new line bounds what it counts itself; what it does not count
  * is bounded by the other new lines that permit it, so their limits add up.
@@ -147,7 +143,8 @@ const windowWords = (old: Terms, next: Terms): ReadonlyArray<string> => {
     for (const { line, cells } of permits) {
       if (!cells.some((cell) => lineFor(old.policy, cell) === before)) continue
       const beside = permits.filter(
-        (other) => other.line !== line && other.cells.some((cell) => counts(before, cell) && !counts(line, cell)),
+        (other) =>
+          other.line !== line && other.cells.some((cell) => isCountedBy(before, cell) && !isCountedBy(line, cell)),
       )
       const sum = beside.reduce((total, other) => total + other.line.per24h, line.per24h as bigint)
       const number = beside.reduce((total, other) => total + other.line.transfersPer24h, line.transfersPer24h)

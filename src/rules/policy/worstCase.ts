@@ -1,6 +1,7 @@
 import { isExternal } from "../../domain/Hex.ts"
 import { type External, type Party, type PinnedAsset, type Receiver, receiverKey, type Share } from "../Account.ts"
 import { isPaying, type PayingRule, type Rule } from "../Rule.ts"
+import { subjectsOf, waysOf } from "../Subject.ts"
 import { feeMax, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
 /** Highest amount that a policy line permits in any 24 hours of the ledger's time. Amounts are base units. */
@@ -130,23 +131,11 @@ const hasWayBack = ({ rules }: Permitting, party: Party, assetId: string): boole
   rules.filter(isPaying).some((rule) => !rule.trial && takesFrom(rule, party, assetId))
 
 const takesFrom = (rule: PayingRule, party: Party, assetId: string): boolean => {
-  switch (rule.kind) {
-    case "topUp":
-      return rule.from === party && rule.levels.some(({ asset }) => asset.id === assetId)
-    case "sweep":
-      return rule.levels.some((level) => level.party === party && level.asset.id === assetId)
-    case "split":
-    case "withdraw":
-      return rule.level.party === party && rule.level.asset.id === assetId
-    case "rebalance":
-      return rule.asset.id === assetId && rule.weights.some((weight) => weight.party === party)
-    case "request":
-      return rule.from === party && rule.level.asset.id === assetId
-    case "code":
-      return rule.from === party && rule.asset.id === assetId
-    case "payout":
-      return false
-  }
+  if (rule.kind === "request") return rule.from === party && rule.level.asset.id === assetId
+  if (rule.kind === "payout") return false
+  return subjectsOf(rule).some(
+    (subject) => subject.asset.id === assetId && waysOf(subject).some(({ from }) => from === party),
+  )
 }
 
 /** Transfers that all lines together let the key send in 24 hours; withdrawals are none. */
