@@ -40,8 +40,8 @@ import { clockAgrees } from "./waiting.ts"
 export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   const { attempt } = live
   if (attempt.state === "signed") {
-    if (yield* isSentUnseen(attempt)) return
-    // Until then another copy of the store may have sent it, and the listing that shows so is not read.
+    if (yield* noteSentElsewhere(attempt)) return
+    // Before the clearance, another copy of the database may have sent it, and no listing was read that shows it.
     const lacking = yield* (yield* Clearance).lacking(attempt.party)
     return yield* lacking === undefined ? expireUnsent(live) : escalateIfOverdue(live, lacking)
   }
@@ -59,10 +59,10 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
 })
 
 /**
- * True if the ledger lists an attempt as done that this store never sent: another copy of the store sent it. From then
- * on it is confirmed as if it had been sent here.
+ * Records an attempt as sent if the ledger lists it as done although this database never sent it: another copy of the
+ * database did. It is then confirmed as if it had been sent here. Returns true if so.
  */
-const isSentUnseen = Effect.fnUntraced(function* (attempt: Attempt) {
+const noteSentElsewhere = Effect.fnUntraced(function* (attempt: Attempt) {
   if ((yield* (yield* Findings).executions(attempt.transferId)) === 0) return false
   yield* noteLostSend(attempt)
   return true
@@ -74,7 +74,7 @@ const looksFor = (command: IntentCommand, reader: GatewayReader["Service"]) =>
     ? { byId: reader.withdrawal, listing: reader.withdrawalsFrom }
     : { byId: reader.transfer, listing: reader.transfersFrom }
 
-/** A listing is read so often at most for one payment that cannot be looked up by its id. */
+/** Shortest interval between two listings for one payment that cannot be looked up by its id. */
 const listMillisMin = 10_000
 
 /**
@@ -97,7 +97,7 @@ const listedSighting = Effect.fnUntraced(function* ({ intent, attempt, height }:
   return sightings === undefined ? undefined : agreedSighting(sightings, gateways.quorum)
 })
 
-/** Neither found nor dead yet, unless the window is over and complete listings, apart from each other, say so. */
+/** Settles an attempt that is not found as expired once its window is over and two complete listings lack it. */
 const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sighting: TransferSighting) {
   const { attempt, height } = live
   const { command } = live.intent
@@ -106,10 +106,10 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   if (!(yield* clockAgrees)) return yield* escalateIfOverdue(live, "clock and blocks differ")
   const gateways = yield* Gateways
   const told = yield* gateways.several((reader) => looksFor(command, reader).listing(attempt.party))
-  // Where a reading goes on is known to the one that lists what is new, gateway by gateway.
+  // Of several gateways, no cursor is stored: each has its own.
   const isAlone = gateways.all.length === 1 && command === "transfer"
   for (const { value } of told) yield* recordListing(attempt.party, isAlone ? value : { ...value, cursor: undefined })
-  // A node that was restored without its past lists less than what an earlier listing showed.
+  // A node that was restored without its history lists fewer transfers than an earlier listing.
   const newest = yield* (yield* Findings).newestListed(attempt.party, command)
   const listings = told.map(({ value: { mark, complete, transfers } }) => ({
     height: mark?.height,
@@ -136,7 +136,7 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   if (judged === "proven") yield* settleExpired(live, detail)
 })
 
-/** That no send has begun is read in the transaction that settles it: one may begin at any time before. */
+/** Settles an attempt that was never sent. The transaction checks that no send has begun meanwhile. */
 const expireUnsent = Effect.fnUntraced(function* (live: Live) {
   const { intent, attempt, height } = live
   const outbox = yield* Outbox
@@ -151,7 +151,7 @@ const expireUnsent = Effect.fnUntraced(function* (live: Live) {
   )
 })
 
-/** If no lookup is possible, balances decide: one payment of the account in flight, and its exact movement. */
+/** Confirms by the balances if no lookup is possible: only with no other open payment, by the exact movement. */
 const byMovement = Effect.fnUntraced(function* (live: Live) {
   const { intent, attempt } = live
   const outbox = yield* Outbox
@@ -203,7 +203,7 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   for (const attempt of live) {
     const intent = open.find((i) => i.id === attempt.intentId)
     if (intent === undefined || isFinalAttempt(attempt.state)) continue
-    // The awaited answer comes first: otherwise two loops would write one attempt at the same time.
+    // Its answer is awaited: two loops would write one attempt at the same time.
     if (yield* draining.isSending(attempt)) continue
     yield* inTurn(intent, (now) => look(now, attempt, head))
   }
@@ -211,7 +211,7 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   if (Result.isFailure(head)) return yield* head.failure
 })
 
-/** Before the newest block is known nothing counts as over, and nothing as absent. */
+/** Height while no block is known: no window counts as over, and no attempt as absent. */
 const heightUnknown = 0n
 
 const look = Effect.fnUntraced(function* (
@@ -232,7 +232,7 @@ const look = Effect.fnUntraced(function* (
   )
   if (error === undefined) return
   if (Result.isSuccess(head)) return yield* escalateUnseen({ intent, attempt, height }, error.message)
-  // It only calls people, by the newest block that anything told of.
+  // Only alerts, by the newest reported block.
   const known = sureHeight(attempt, { ...pace, reported: yield* knownHeight })
   yield* escalateUnseen({ intent, attempt, height: known }, error.message)
 })
@@ -252,7 +252,7 @@ const waitMillis = Effect.gen(function* () {
   return isRecent ? Math.min(waitMillisMax, waitMillisEach * live.length) : waitMillisMax
 })
 
-/** The loop that finds out what became of payments. It cannot send. */
+/** The loop that confirms payments. It cannot send. */
 export const confirmLoop = Effect.gen(function* () {
   const { counted } = yield* Metrics
   const signals = yield* Signals

@@ -4,7 +4,7 @@ import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { inPayment } from "../telemetry/Tracing.ts"
 
-const lookMillis = 20
+const pollMillis = 20
 /** A round waits this long for its search: most work is found by then, and sent in the same round. */
 const joinMillis = 200
 
@@ -13,17 +13,17 @@ export class InFlight extends Context.Service<
   InFlight,
   {
     /**
-     * A loop's work on the payment; not run while a person's verb runs. Loops read, ask the network and write: a verb
+     * Runs a loop's work on the payment; none while a person's verb runs. Loops read, ask the network and write: a verb
      * in between would be overwritten by a result of the older reading.
      */
     readonly loop: <A, E, R>(intentId: string, work: Effect.Effect<A, E, R>) => Effect.Effect<Option.Option<A>, E, R>
-    /** A person's verb, between two turns of a loop; not run if a loop keeps the payment for too long. */
+    /** Runs a person's verb between two turns of a loop; none if a loop keeps the payment longer than `millisMax`. */
     readonly person: <A, E, R>(
       intentId: string,
       millisMax: number,
       work: Effect.Effect<A, E, R>,
     ) => Effect.Effect<Option.Option<A>, E, R>
-    /** Ends quietly: no send begins any more, and `sending` falls to 0. */
+    /** From then on no send begins, and `sending` falls to 0. */
     readonly drain: Effect.Effect<void>
     readonly isDraining: Effect.Effect<boolean>
     /** Sends whose answer is awaited. */
@@ -33,8 +33,8 @@ export class InFlight extends Context.Service<
     /** Counts the effect as a send of the attempt while it runs. */
     readonly sends: <A, E, R>(attempt: Attempt, send: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     /**
-     * Begins the attempt's search for its work beside the rounds, where none is under way, and waits for it for a
-     * moment. Undefined: it goes on by itself, keeps no other payment from its turn, and `late` hears of its end.
+     * Starts a background search for the attempt's proof of work, unless one runs, and waits `joinMillis` for it.
+     * Undefined: the search continues and blocks no other payment; `late` gets its result.
      */
     readonly search: <A, E, R, R2>(
       attempt: Attempt,
@@ -73,9 +73,9 @@ export class InFlight extends Context.Service<
           Effect.suspend(() => (people.has(id) ? Effect.succeedNone : counted(loops, id)(Effect.asSome(work)))),
         person: (id, millisMax, work) =>
           Effect.gen(function* () {
-            for (let waited = 0; loops.has(id); waited += lookMillis) {
+            for (let waited = 0; loops.has(id); waited += pollMillis) {
               if (waited >= millisMax) return Option.none()
-              yield* Effect.sleep(lookMillis)
+              yield* Effect.sleep(pollMillis)
             }
             return Option.some(yield* work)
           }).pipe(counted(people, id)),
@@ -96,7 +96,7 @@ export class InFlight extends Context.Service<
               Effect.sync(() => searches.delete(key)),
             ),
           )
-          // Not before it is known by its key: work of the calling thread may be over at once.
+          // Starts after the fiber is registered: a search of the calling thread may end at once.
           const fiber = yield* Effect.forkIn(Effect.andThen(Effect.yieldNow, noted), scope)
           searches.set(key, fiber)
           const joined = Fiber.join(fiber).pipe(Effect.timeoutOption(joinMillis))

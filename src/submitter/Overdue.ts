@@ -10,14 +10,14 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { AuditMemory } from "./AuditMemory.ts"
 
 const waitMillis = 5_000
-/** A process that has just begun looks at the ledger first: what happened while none ran may be seen at once. */
+/** After a start, overdue payments are alerted this much later: the ledger may show their end at once. */
 const lookedMillisMin = 120_000
 
 /**
- * Pages people for each payment that is open beyond the bound of its state. It asks the store and the clock alone:
- * whatever the other loops run into or wait for, it calls; also where the mode lets none of them finish a payment.
+ * Pages for each payment that is open beyond the bound of its state. It depends only on the store and the clock, so it
+ * pages while other loops fail or wait, and in every mode.
  */
-export const callOverdue = Effect.fn("Overdue.round")(function* () {
+export const alertOverdue = Effect.fn("Overdue.round")(function* () {
   const { treasury } = yield* CycleConfig
   const outbox = yield* Outbox
   const memory = yield* AuditMemory
@@ -36,7 +36,7 @@ export const overdueNow = Effect.fnUntraced(function* (treasury: Treasury, inten
   const now = yield* Clock.currentTimeMillis
   const attempts = yield* (yield* Outbox).attempts(intent.id)
   const expires = approvalOf(treasury, intent)?.terms.expires
-  // It cannot be in its state for longer than it exists: most are asked no further.
+  // A payment is not in its state for longer than it exists: this avoids reading the journal for most.
   if (overdueOf(intent.state, attempts, { now, since: intent.createdAt, expires }) === undefined) return undefined
   return overdueOf(intent.state, attempts, { now, since: yield* stateSince(intent), expires })
 })
@@ -64,4 +64,4 @@ const page = Effect.fnUntraced(function* (
 })
 
 /** The loop that no gateway holds up. */
-export const overdueLoop = callOverdue().pipe(byOneConfig, Effect.andThen(Effect.sleep(waitMillis)), Effect.forever)
+export const overdueLoop = alertOverdue().pipe(byOneConfig, Effect.andThen(Effect.sleep(waitMillis)), Effect.forever)

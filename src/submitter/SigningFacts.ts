@@ -106,7 +106,7 @@ const attemptContext = Effect.fnUntraced(function* (beginning: Beginning, heads:
   return context
 })
 
-/** The newest blocks, by the network; people hear of work that is not to be expected. */
+/** The newest blocks that may anchor a signature. Alerts if their proof of work is too slow for this machine. */
 const chainFor = Effect.fnUntraced(function* (watermark: NonNullable<Beginning["rows"]>) {
   const { chainId } = (yield* CycleConfig).treasury.network
   const headCache = yield* ChainHeadCache
@@ -201,7 +201,7 @@ export class SigningFacts extends Context.Service<
       beginning: Beginning,
       heads: Anchors["heads"],
     ) => Effect.Effect<AttemptContext, StoreError, CycleConfig>
-    /** Reads what the signer is told. Call it in the transaction that signs. */
+    /** Reads the signer's input. Call it in the transaction that signs. */
     readonly request: (
       intent: Intent,
       anchorHeight: bigint,
@@ -246,7 +246,7 @@ const otherParts = Effect.fnUntraced(function* (intent: Intent) {
   return (yield* (yield* Outbox).siblings(intent)).filter(({ subject }) => subject.startsWith(ours))
 })
 
-/** The form in which this chain is known to execute, or the configured one; undefined where it must be found out. */
+/** Wire form that this chain is known to execute, or the configured one; undefined while unknown. */
 export const knownFraming = Effect.gen(function* () {
   const { framing, chainId } = (yield* CycleConfig).treasury.network
   return framing === "auto" ? yield* (yield* Settings).framing(chainId) : framing
@@ -255,8 +255,8 @@ export const knownFraming = Effect.gen(function* () {
 const refusedKey = (chainId: string): string => `refusedForm/${chainId}`
 
 /**
- * The form that the chain refused last; undefined: none. Attempts begin with the other one: where answers are slow and
- * the window is short, there is not a time within it to try both.
+ * Wire form that the chain refused last; undefined: none. Attempts begin with the other one: with slow answers, a short
+ * window leaves no time to try both.
  */
 export const refusedForm = Effect.fnUntraced(function* (chainId: string) {
   const stored = yield* (yield* Settings).get(refusedKey(chainId))

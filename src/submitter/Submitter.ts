@@ -17,19 +17,19 @@ import { ChainHeadCache, haltOnWrongChain } from "./ChainHeadCache.ts"
 import { InFlight, inTurn } from "./InFlight.ts"
 import { sendAttempt } from "./sendAttempt.ts"
 import { signIntent } from "./signIntent.ts"
-import { endWaiting, waits, waitsListed, waitsReserved } from "./waiting.ts"
+import { endWaiting, reserveAndShowWait, showIfListed, showWait } from "./waiting.ts"
 
-/** Intents worked on at the same time. Each has at most one live attempt; the network takes few per block anyway. */
+/** Concurrent intents. Each has at most one live attempt, and the network accepts few per block. */
 const concurrentMax = 4
 const waitMillis = 500
-/** A gateway that does not answer gets fewer requests: bytes that wait lose nothing by a few seconds. */
+/** Pause after a gateway did not answer. Stored bytes lose nothing by a few seconds. */
 const waitMillisUnanswered = 5_000
 
-/** Brings one open intent as far as it can go now: asks people, reserves, signs, solves, sends what is due. */
+/** Advances one open intent as far as possible: asks for approval, reserves, signs, solves, sends. */
 const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   const outbox = yield* Outbox
-  if (yield* waitsListed(intent)) return
-  // People are asked, and their time runs, whatever keeps the payment from being signed.
+  if (yield* showIfListed(intent)) return
+  // Approval is asked for, and its time runs, even while a halt or a pause keeps the payment from being signed.
   const needed = approvalOf((yield* CycleConfig).treasury, intent)
   const current = needed === undefined ? intent : yield* awaitApproval(intent, needed)
   if ((yield* (yield* InFlight).isDraining) || (yield* endWaiting(current))) return
@@ -46,17 +46,17 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   yield* reflect(intent.id, isDue ? "in_flight" : current.state, state)
 })
 
-/** Signs it; where the gateway does not answer, that is what it waits for. */
+/** Signs it. If the gateway does not answer, shows that as the reason of the wait. */
 const signed = (intent: Intent) =>
   signIntent(intent).pipe(
     Effect.catchTag("GatewayError", (error) =>
-      Effect.andThen(waitsReserved(intent, error.message), Effect.fail(error)),
+      Effect.andThen(reserveAndShowWait(intent, error.message), Effect.fail(error)),
     ),
   )
 
 /** Shows the halt or pause on an unsigned payment; one that waits for approval keeps its progress instead. */
 const showStop = Effect.fnUntraced(function* (intent: Intent, stop: string) {
-  if (isUnsigned(intent) && intent.state !== "awaiting_approval") yield* waits(intent, stop)
+  if (isUnsigned(intent) && intent.state !== "awaiting_approval") yield* showWait(intent, stop)
 })
 
 /** Sets the intent's state by its live attempt: in flight, or unknown until an answer settles it. */

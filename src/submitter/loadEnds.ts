@@ -57,8 +57,8 @@ export const loadEnds = Effect.fnUntraced(function* (intent: Intent, attempt: At
 const askMillisMin = 5_000
 
 /**
- * Looks for the movement of each payment that is confirmed and not seen to have moved money yet: until then both its
- * ends stay reserved, so that the false word of a lone gateway lets nothing be paid again while the bytes may execute.
+ * Looks for the movement of each confirmed payment without one: until it is seen, both ends stay reserved, so that a
+ * single gateway's false confirmation causes no second payment while the bytes may still execute.
  */
 export const seeMoved = Effect.fn("Confirm.moved")(function* () {
   const outbox = yield* Outbox
@@ -73,7 +73,7 @@ export const seeMoved = Effect.fn("Confirm.moved")(function* () {
   }
 })
 
-/** True if the ledger lists it. False also if it was asked a moment ago, or does not answer: other payments go on. */
+/** True if the ledger lists it. False also within `askMillisMin` of the last query, and without an answer. */
 const isMovementListed = Effect.fnUntraced(function* (attempt: Attempt) {
   const now = yield* Clock.currentTimeMillis
   if (!(yield* (yield* AuditMemory).claimDue(`moved/${attempt.transferId}`, now, askMillisMin))) return false

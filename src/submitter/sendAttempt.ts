@@ -70,7 +70,7 @@ const takeTurn = Effect.fn("Submitter.takeTurn")(function* (attempt: Attempt) {
   )
 })
 
-/** Everything that may take time comes before the row that begins the send; nothing between that row and the POST. */
+/** Everything slow happens before the row that begins the send; nothing between that row and the POST. */
 const post = Effect.fn("Submitter.post")(function* (
   attempt: Solved,
   { framing, mayReframe, first }: ReturnType<typeof planSend>,

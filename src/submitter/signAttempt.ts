@@ -27,7 +27,7 @@ import { encodeInputData } from "../tx/InputData.ts"
 import { transferId } from "../tx/Transaction.ts"
 import { SigningFacts } from "./SigningFacts.ts"
 import { workOf } from "./solveWork.ts"
-import { reserved } from "./waiting.ts"
+import { reserve } from "./waiting.ts"
 
 /** Result of the step: a stored signature, a refusal of the signer and its consequence, or a plan without one. */
 type Outcome =
@@ -42,9 +42,9 @@ interface Step {
 }
 
 /**
- * Signs a permitted intent where the plan says so. Load, plan, judgement of the signer and record are one transaction,
- * so that payments that are signed side by side never share more places on a block than the network gives. Rules and
- * network are asked before it.
+ * Signs a permitted intent if its plan is to sign. Loading, planning, the signer's checks and the record are one
+ * transaction, so that concurrent payments never use more places on a block than the network allows. Rules and network
+ * are asked before it.
  */
 export const signAttempt = Effect.fn("Submitter.sign")(function* (intent: Intent) {
   const facts = yield* SigningFacts
@@ -63,7 +63,7 @@ export const signAttempt = Effect.fn("Submitter.sign")(function* (intent: Intent
     const stored = Option.getOrUndefined(yield* outbox.byId(intent.id))
     // The next round judges the payment as it stands, by the configuration that came into force meanwhile.
     if (stored === undefined || !isUnsigned(stored) || !(yield* isCycleInForce)) return unsigned(nextRound)
-    const current = yield* reserved(stored)
+    const current = yield* reserve(stored)
     const context = yield* facts.context({ ...beginning, intent: current }, heads)
     return { current, outcome: yield* signPlanned(context, rows) }
   })
@@ -74,8 +74,8 @@ export const signAttempt = Effect.fn("Submitter.sign")(function* (intent: Intent
 })
 
 /**
- * A refusal is an outcome: the transaction keeps what the journal says of it. Whatever else fails takes the whole
- * transaction back, so that no signature stays without the attempt that it is for.
+ * A refusal is an outcome: its journal entry is committed. Any other failure rolls the transaction back, so that no
+ * signature is stored without its attempt.
  */
 const signPlanned = Effect.fnUntraced(function* (context: AttemptContext, rows: Rows) {
   const plan = planAttempt(context)

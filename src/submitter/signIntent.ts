@@ -15,7 +15,7 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { standing } from "./SigningFacts.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
 import { signAttempt } from "./signAttempt.ts"
-import { waits, waitsListed, waitsReserved } from "./waiting.ts"
+import { reserveAndShowWait, showIfListed, showWait } from "./waiting.ts"
 
 /** Signs an intent and returns the attempt, which now waits to be sent; undefined if it shows why it is not signed. */
 export const signIntent = Effect.fnUntraced(function* (intent: Intent) {
@@ -42,8 +42,8 @@ export const signIntent = Effect.fnUntraced(function* (intent: Intent) {
 const recordPlan = Effect.fnUntraced(function* (intent: Intent, plan: Unsigned) {
   switch (plan._tag) {
     case "Wait":
-      if (plan.isListed === true) yield* waitsListed(intent)
-      else if (plan.why !== undefined) yield* waitsReserved(intent, plan.why)
+      if (plan.isListed === true) yield* showIfListed(intent)
+      else if (plan.why !== undefined) yield* reserveAndShowWait(intent, plan.why)
       return
     case "End": {
       const { state, sentence, detail, isForWhole } = plan
@@ -70,7 +70,7 @@ const recordRefusal = Effect.fnUntraced(function* (intent: Intent, error: Signer
   if (refusal !== undefined) yield* countSigning("refused", refusal.refusal)
   if (refusal?.refusal === "signature") {
     yield* haltOnViolation("two_signers", refusal.detail)
-    return yield* waits(intent, "two implementations disagree about its signature")
+    return yield* showWait(intent, "two implementations disagree about its signature")
   }
   return yield* recordPlan(intent, plan)
 })

@@ -28,10 +28,7 @@ const neededSince = Effect.fnUntraced(function* (intent: Intent) {
   return memories.find(({ rule, subject: name }) => rule === intent.rule && name === subject?.name)?.firingSince
 })
 
-/**
- * True if a time that is over may end a payment: by a clock that no block agrees with it may not be over, and nothing
- * is signed meanwhile.
- */
+/** True if our clock and the newest block agree. Otherwise no deadline ends a payment, and nothing is signed. */
 export const clockAgrees = Effect.gen(function* () {
   const { maxAgeMillis } = (yield* CycleConfig).treasury.network
   const watermark = yield* (yield* Observations).watermark
@@ -39,7 +36,7 @@ export const clockAgrees = Effect.gen(function* () {
   return clockGap(yield* Clock.currentTimeMillis, block, maxAgeMillis) === undefined
 })
 
-/** People hear again of a payment that still waits, once in this time. */
+/** Interval of repeated alerts for a payment that still waits. */
 const toldAgainMillis = 86_400_000
 
 /** Facts by which the wait is judged, and the number of signatures so far. */
@@ -54,10 +51,10 @@ const factsOf = Effect.fnUntraced(function* (intent: Intent) {
 })
 
 /**
- * Shows why the payment is not signed, and calls people when it has waited too long: the reason, the alert and what
- * stays set aside are durable together.
+ * Shows on the payment why it is not signed, and alerts when it has waited too long. Both are written in one
+ * transaction.
  */
-export const waits = Effect.fnUntraced(function* (intent: Intent, why: string) {
+export const showWait = Effect.fnUntraced(function* (intent: Intent, why: string) {
   const outbox = yield* Outbox
   const detail = `waits: ${why}`
   const shown = intent.detail === detail ? undefined : outbox.move(intent, intent.state, { detail })
@@ -80,23 +77,24 @@ export const waits = Effect.fnUntraced(function* (intent: Intent, why: string) {
   yield* (yield* Database).write(Effect.andThen(shown ?? Effect.void, alert))
 })
 
-/** Moves a permitted payment to `reserved`: its money and limits are set aside. */
-export const reserved = (intent: Intent) =>
+/** Moves a permitted payment to `reserved`: its money and its part of the limits are reserved. */
+export const reserve = (intent: Intent) =>
   intent.state === "reserved"
     ? Effect.succeed(intent)
     : Effect.flatMap(Outbox, (outbox) =>
         outbox.move(intent, "reserved", { detail: "permitted; money and limits are reserved" }),
       )
 
-/** `waits`, for a payment that everything but this reason permits; it is reserved first. */
-export const waitsReserved = (intent: Intent, why: string) =>
-  Effect.flatMap(reserved(intent), (current) => waits(current, why))
+/** `showWait` for a payment that only this reason keeps from being signed: it is reserved first. */
+export const reserveAndShowWait = (intent: Intent, why: string) =>
+  Effect.flatMap(reserve(intent), (current) => showWait(current, why))
 
 /**
- * True if the ledger lists it as a payment of another copy of this store. Then its own time does not end it: the answer
- * of a quorum does (`settleListed`), or people. Only payments named from outside are known this way.
+ * Shows on an unsigned payment that the ledger lists it as paid by another copy of this database, and returns true if
+ * so. Such a payment does not expire: the answer of a quorum (`settleListed`) or a person ends it. Only payments with
+ * a name from outside the rules can be recognized.
  */
-export const waitsListed = Effect.fnUntraced(function* (intent: Intent) {
+export const showIfListed = Effect.fnUntraced(function* (intent: Intent) {
   if (!isUnsigned(intent) || !isNamed(intent, yield* standing(intent))) return false
   const [listed] = yield* listedBefore(intent)
   if (listed === undefined) return false
@@ -111,7 +109,7 @@ export const waitsListed = Effect.fnUntraced(function* (intent: Intent) {
 const sinceOf = (standing: Standing, { since }: WaitFacts): number =>
   standing._tag === "Planned" ? standing.at : since
 
-/** Ends an unsigned payment that has waited its time. Returns true if it did. */
+/** Ends an unsigned payment that has waited too long. Returns true if it did. */
 export const endWaiting = Effect.fnUntraced(function* (intent: Intent) {
   if (!isUnsigned(intent)) return false
   const { facts, signed } = yield* factsOf(intent)
@@ -129,7 +127,7 @@ export const endWaiting = Effect.fnUntraced(function* (intent: Intent) {
 })
 
 /**
- * Calls people to a need that is decided and dropped over and over: each decision waits a few minutes only, and what
+ * Alerts to a need that is decided and dropped over and over: each decision waits a few minutes only, but the cause that
  * keeps all of them from being signed may last.
  */
 const alertDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) {

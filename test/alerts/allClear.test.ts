@@ -9,7 +9,7 @@ import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { makeAllClears } from "../../src/store/alerts/allClears.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls, haltSigning } from "../../src/store/controls/Controls.ts"
-import { callOverdue } from "../../src/submitter/Overdue.ts"
+import { alertOverdue } from "../../src/submitter/Overdue.ts"
 import { flow, round, states } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 import { it } from "../support/it.ts"
@@ -92,9 +92,9 @@ describe("the all-clear", () => {
     return flow(function* (options, sandbox) {
       const deliver = deliverOnce(options.treasury.name).pipe(Effect.provide(desks(taken)))
       yield* rounds(options, sandbox, 4, new Set(["confirm"]))
-      yield* callOverdue()
+      yield* alertOverdue()
       yield* TestClock.adjust("31 minutes")
-      yield* callOverdue()
+      yield* alertOverdue()
       yield* deliver
       assert.strictEqual(taken.length, 1, taken.join())
       for (let i = 0; i < 10 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)

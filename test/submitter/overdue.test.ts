@@ -12,7 +12,7 @@ import { storyOf } from "../../src/http/stories.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
-import { callOverdue } from "../../src/submitter/Overdue.ts"
+import { alertOverdue } from "../../src/submitter/Overdue.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, flow, round, states } from "../support/Flow.ts"
 import { behind } from "../support/Instead.ts"
@@ -67,7 +67,7 @@ const pages = Effect.gen(function* () {
 })
 
 const passes = (duration: Parameters<typeof TestClock.adjust>[0]) =>
-  Effect.andThen(TestClock.adjust(duration), callOverdue())
+  Effect.andThen(TestClock.adjust(duration), alertOverdue())
 
 describe("a payment that is open beyond its bound", () => {
   it.effect("pages once though no gateway answers anything, and says what is at stake", () =>
@@ -79,7 +79,7 @@ describe("a payment that is open beyond its bound", () => {
           for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit", "confirm"]))
           yield* submitOnce()
           isDown = true
-          yield* callOverdue()
+          yield* alertOverdue()
           yield* passes("29 minutes")
           yield* Effect.ignore(confirmOnce())
           assert.deepStrictEqual(yield* pages, [])
@@ -118,7 +118,7 @@ describe("a payment that is open beyond its bound", () => {
       const [options, sandbox] = flowed
       for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit", "confirm"]))
       yield* submitOnce()
-      const called = Effect.provideService(callOverdue(), CycleConfig, { treasury: options.treasury, mode: "observe" })
+      const called = Effect.provideService(alertOverdue(), CycleConfig, { treasury: options.treasury, mode: "observe" })
       yield* called
       yield* Effect.andThen(TestClock.adjust("31 minutes"), called)
       assert.match((yield* pages).join(), /has no end 31 min after its signature/)
@@ -131,7 +131,7 @@ describe("a payment that is open beyond its bound", () => {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit", "confirm"]))
         yield* (yield* Controls).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
         assert.include(yield* states, "proposed")
-        yield* callOverdue()
+        yield* alertOverdue()
         yield* passes("23 hours")
         assert.deepStrictEqual(yield* pages, [])
         yield* passes("1 hour")

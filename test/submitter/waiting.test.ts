@@ -8,7 +8,7 @@ import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { SigningFacts, standing } from "../../src/submitter/SigningFacts.ts"
-import { waits } from "../../src/submitter/waiting.ts"
+import { showWait } from "../../src/submitter/waiting.ts"
 import { type Flow, flow, lives, round } from "../support/Flow.ts"
 import { dueDetails, rounds } from "../support/Intents.ts"
 import { wageAt } from "../support/LoneLiar.ts"
@@ -92,10 +92,10 @@ describe("a planned payment", () => {
       const [intent] = yield* paymentsOf("wage")
       const held = yield* outbox.move(intent!, "reserved", { detail: "permitted" })
       const isTold = told(/^wage: .*is not paid since/)
-      yield* byOneConfig(waits(held, "no height"))
+      yield* byOneConfig(showWait(held, "no height"))
       yield* outbox.persist(held, attemptOf(held, 1))
       for (const intent of yield* paymentsOf("wage")) {
-        yield* byOneConfig(waits({ ...intent, detail: "waits: no height" }, "no height"))
+        yield* byOneConfig(showWait({ ...intent, detail: "waits: no height" }, "no height"))
       }
       assert.lengthOf(yield* isTold, 2)
     }, daily),

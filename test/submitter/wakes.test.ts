@@ -10,7 +10,7 @@ import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { reconcileLoop } from "../../src/submitter/audit/Reconcile.ts"
-import { callOverdue } from "../../src/submitter/Overdue.ts"
+import { alertOverdue } from "../../src/submitter/Overdue.ts"
 import { submitLoop } from "../../src/submitter/Submitter.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { blockNow } from "../support/blockNow.ts"
@@ -89,13 +89,13 @@ describe("the loop that sends alerts", () => {
   it.effect("is woken by a payment that is overdue, once", () =>
     flow(function* (options, sandbox) {
       yield* rounds(options, sandbox, 3, undone)
-      yield* callOverdue()
+      yield* alertOverdue()
       yield* isWoken("alerts")
       yield* TestClock.adjust("25 hours")
-      yield* callOverdue()
+      yield* alertOverdue()
       assert.isTrue(yield* isWoken("alerts"))
       yield* TestClock.adjust("1 minute")
-      yield* callOverdue()
+      yield* alertOverdue()
       assert.isFalse(yield* isWoken("alerts"), "nothing new")
     }),
   )

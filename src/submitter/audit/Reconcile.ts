@@ -20,14 +20,14 @@ import { handOver, settleListed } from "./settleListed.ts"
 import { watchDebits } from "./watchDebits.ts"
 import { newestRow, watchWindows } from "./watchWindows.ts"
 
-/** Between rounds while a key is not cleared; and while a window is watched. */
+/** Longest pause between rounds while a key is not cleared, and while a window is watched. */
 const waitMillisMax = 1_000
 const watchMillisMax = 2_000
 const waitMillisUnanswered = 2_000
 
 /**
- * Compares each paying key's history on the ledger with the journal, and halts on what must not be there. Returns true
- * if the gateway answered all requests.
+ * Compares each paying key's transfers on the ledger with the journal, and halts on a transfer that the journal does not
+ * know. Returns true if the gateway answered all requests.
  */
 export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
   const { treasury, mode } = yield* CycleConfig
@@ -39,7 +39,7 @@ export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
   }
   if (!(yield* isAnswered(settleListed()))) answered = false
   if (!(yield* isAnswered(watchWindows()))) answered = false
-  // Last, since what was found before explains debits.
+  // Last: transfers found above explain debits.
   const accounts = yield* (yield* Observations).accounts
   for (const { publicKey, signer } of treasury.parties.values()) {
     if (signer !== undefined && !(yield* isAnswered(watchDebits(publicKey, accounts)))) answered = false
@@ -55,9 +55,9 @@ const isAnswered = <A, R>(part: Effect.Effect<A, GatewayError | StoreError, R>) 
   )
 
 /**
- * Reads what the ledger lists of a key since the last reading: at once if its balance moved, else every `poll.idle`.
- * The first complete listing that reaches the block at which this process began, or at which a quarantine ended, clears
- * the key for signing, once its withdrawals are complete too.
+ * Reads the transfers that the ledger lists of a key since the last reading: at once if its balance moved, else every
+ * `poll.idle`. The first complete listing that reaches the block at which this process began, or at which a quarantine
+ * ended, clears the key for signing, once its withdrawals are complete too.
  */
 const look = Effect.fn("Reconcile.look")(function* (party: string) {
   const memory = yield* AuditMemory
@@ -88,17 +88,17 @@ const clearIfListed = Effect.fn("Reconcile.clear")(function* (party: string, sta
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   if (withdrawals !== undefined) yield* recordListing(party, { ...withdrawals, cursor: undefined })
   if (!isWhole(withdrawals)) return
-  if ((listing === undefined || withdrawals === undefined) && (yield* mustWait(party))) return
+  if ((listing === undefined || withdrawals === undefined) && (yield* beginFirstWait(party))) return
   yield* countHistory(party, listing !== undefined, withdrawals)
   yield* clearance.grant(party)
   yield* (yield* Signals).wake("submitter")
 })
 
 /**
- * True for a key that is new here and not completely listed: another store may have used it. Waits once, and all
- * present keys with it.
+ * Begins a quarantine for a key that is new in this database and not completely listed: another database may have used
+ * it. Each key waits once, together with all keys of that time. Returns true if it began one.
  */
-const mustWait = Effect.fnUntraced(function* (party: string) {
+const beginFirstWait = Effect.fnUntraced(function* (party: string) {
   const settings = yield* Settings
   const { parties } = (yield* CycleConfig).treasury
   const waited = (key: string) => `waited/${key}`
@@ -147,7 +147,7 @@ const list = Effect.fnUntraced(function* (party: string) {
   )
 })
 
-/** The loop that searches the ledger for transfers that must not be there. It cannot send. */
+/** The loop that searches the ledger for transfers that the journal does not know. It cannot send. */
 export const reconcileLoop = Effect.gen(function* () {
   const { counted } = yield* Metrics
   const signals = yield* Signals

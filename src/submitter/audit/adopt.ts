@@ -11,7 +11,7 @@ import { rememberStoreFile } from "../../store/database/StoreFile.ts"
 import { Journal } from "../../store/journal/Journal.ts"
 import { type EndedAttempt, Findings, type UnrecognizedTransfer } from "../../store/payments/Findings.ts"
 import { beginQuarantine } from "./quarantine.ts"
-import { countSpends, haltOnStrangers, lastOwnSequence, ownSequence, recordListing } from "./recordListing.ts"
+import { countSpends, haltOnUnrecognized, lastOwnSequence, ownSequence, recordListing } from "./recordListing.ts"
 import { handOverKey } from "./settleListed.ts"
 
 /** The person who asks, and the reason: both are journalled. */
@@ -20,16 +20,15 @@ export interface AuditRequest {
   readonly author: string
 }
 
-/** Asked in the transaction, before anything is taken for known: whoever must agree to these payments. */
+/** Runs in the transaction before the payments are acknowledged; fails while somebody's agreement is missing. */
 type Agree<E, R> = (found: ReadonlyArray<UnrecognizedTransfer>) => Effect.Effect<unknown, E, R>
 
 const idsPerEntry = 200
 
 /**
- * Takes the payments that keys made elsewhere for known, counts those of the last 24 hours in the policy's windows, and
- * ends the halt that they raised. Until a window has passed nothing is signed, since what made them may have more under
- * way. Payments of this installation that the journal misses are not adopted: `recover` imports them. Returns the
- * adopted ones.
+ * Acknowledges transfers that keys signed elsewhere, counts those of the last 24 hours in the policy's limits, and ends
+ * the halt that they raised. Nothing is signed for one window, since the other system may have more under way. Payments
+ * of this installation that the journal misses are not adopted: `recover` imports them. Returns the adopted ones.
  */
 export const adopt = Effect.fn("Adopt")(function* <E, R>(
   keys: ReadonlyArray<string>,
@@ -44,7 +43,7 @@ export const adopt = Effect.fn("Adopt")(function* <E, R>(
   const database = yield* Database
   return yield* database.write(
     Effect.gen(function* () {
-      yield* haltOnStrangers(installation, (yield* noteWhole(listings, installation)).own)
+      yield* haltOnUnrecognized(installation, (yield* noteWhole(listings, installation)).own)
       const adopted = (yield* findings.strangers).filter((stranger) => !stranger.own)
       yield* agree(adopted)
       const ids = adopted.map(({ id }) => id)
@@ -71,8 +70,8 @@ interface Whole {
 }
 
 /**
- * All transfers and withdrawals that the ledger lists of a key. Fails where a listing comes to no end, since half of
- * it says nothing, or where no quorum tells the same of a transfer.
+ * All transfers and withdrawals that the ledger lists of a key. Fails if a listing has no end, since a part of it proves
+ * nothing, or if no quorum agrees on a transfer.
  */
 const listWhole = Effect.fnUntraced(function* (party: string) {
   const reader = yield* GatewayReader
@@ -112,7 +111,7 @@ const listAll = (keys: ReadonlyArray<string>) =>
     }),
   )
 
-/** Stores whole listings without halting on them. Returns new strangers: of this installation, and of others. */
+/** Stores whole listings without halting. Returns new unrecognized transfers: of this installation, and of others. */
 const noteWhole = Effect.fnUntraced(function* (listings: ReadonlyArray<Whole>, installation: string | undefined) {
   const findings = yield* Findings
   const found: Array<UnrecognizedTransfer> = []
@@ -158,8 +157,8 @@ interface HistoryComparison {
 }
 
 /**
- * Compares all that the gateway lists of the keys with the journal, from the beginning. What must not be there halts
- * as it does when the daemon meets it.
+ * Compares all transfers that the gateway lists of the keys with the journal, from the beginning. Unrecognized transfers
+ * and second executions halt, as in the daemon.
  */
 export const compareHistory = Effect.fn("Reconcile.history")(function* (keys: ReadonlyArray<string>) {
   const findings = yield* Findings
@@ -224,9 +223,9 @@ interface Recovered {
 }
 
 /**
- * Makes a store that was put back the store again: imports this installation's payments that it misses, counts them in
- * the policy's windows, remembers the file, and ends the halt. What it has under way is handed over to people. Until a
- * window has passed nothing is signed, since what the lost store had under way may still execute.
+ * Puts a restored backup into service: imports this installation's payments that it misses, counts them in the policy's
+ * limits, remembers the file, and ends the halt. Its payments under way become manual. Nothing is signed for one window,
+ * since payments of the lost database may still execute.
  */
 export const recover = Effect.fn("Recover")(function* <E, R>(
   keys: ReadonlyArray<string>,
@@ -245,7 +244,7 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
   const recovered = yield* database.write(
     Effect.gen(function* () {
       const { seq } = yield* journal.head
-      yield* haltOnStrangers(installation, (yield* noteWhole(listings, installation)).foreign)
+      yield* haltOnUnrecognized(installation, (yield* noteWhole(listings, installation)).foreign)
       const missing = (yield* findings.strangers).filter((stranger) => stranger.own)
       yield* agree(missing)
       yield* findings.acknowledge(
@@ -262,7 +261,7 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
       })
       yield* rememberStoreFile(file)
       yield* beginQuarantine()
-      // Asked for a second time, or for nothing, it takes no payment from a store that nobody has lost.
+      // Without a halt and without a missing payment, nothing was lost: payments under way stay as they are.
       const isLost = (yield* controls.halts).some(({ reason: halted }) => halted === "restored_store")
       const unlisted = listings.filter(({ listing }) => listing === undefined).map(({ party }) => party)
       if (isLost || missing.length > 0) yield* settings.set(handOverKey, ["pending", ...unlisted].join(" "))

@@ -15,23 +15,24 @@ const passedMillis = 30_000
 const passedName = "quarantine passed"
 
 /**
- * Setting that keeps a store from signing whose keys another life of it has used: "pending", or the last block of its
- * quarantine; "" ends it.
+ * Setting of a database whose keys another copy of it may have used: "pending", or the last block of its quarantine, in
+ * which nothing is signed; "" ends it.
  */
 export const quarantineKey = "quarantine"
 
 const why = "another copy of this database may have sent payments that still execute"
 
 /**
- * Signs nothing more until all that another copy of the database sent has executed or died, and is listed. Ask in the
- * transaction that takes its payments for known: none is signed between that and the quarantine.
+ * Stops signing until all that another copy of the database sent has executed or expired, and is listed. Call it in the
+ * transaction that acknowledges its payments: nothing is signed in between.
  */
 export const beginQuarantine = Effect.fn("Reconcile.beginQuarantine")(function* () {
   yield* (yield* Settings).set(quarantineKey, "pending")
   yield* (yield* Clearance).revoke
 })
 
-const isPassed = Effect.fnUntraced(function* (isNow: boolean) {
+/** Notes if the quarantine's last block has passed. Returns true once that is so for `passedMillis`. */
+const notePassed = Effect.fnUntraced(function* (isNow: boolean) {
   const memory = yield* AuditMemory
   const now = yield* Clock.currentTimeMillis
   if (isNow) return now - (yield* memory.firstSeen(passedName, now)) >= passedMillis
@@ -74,7 +75,7 @@ export const keepQuarantine = Effect.fnUntraced(function* () {
   const window = yield* (yield* ChainState).windowAt(head.height)
   const until = isCounted ? counted : head.height + BigInt(window) + quarantineBlocks
   if (!isCounted) yield* writeIfStill(stored, settings.set(quarantineKey, String(until)))
-  if (yield* isPassed(head.height > until)) {
+  if (yield* notePassed(head.height > until)) {
     // A listing that clears a key now must reach up to here, including transfers that no earlier reading showed.
     yield* (yield* AuditMemory).restart
     const { readWhole } = yield* Findings

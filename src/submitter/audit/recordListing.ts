@@ -78,7 +78,7 @@ interface Listed {
   readonly cursor: string | undefined
 }
 
-/** Compares what was listed of a key with the journal, stores what is new, and halts on what must not be there. */
+/** Compares a listing of a key with the journal, stores new transfers, and halts on unrecognized ones. */
 export const recordListing = Effect.fnUntraced(function* (party: string, listing: Listed) {
   const { transfers, cursor } = listing
   if (transfers.length === 0) return
@@ -89,14 +89,14 @@ export const recordListing = Effect.fnUntraced(function* (party: string, listing
   yield* database.write(
     Effect.gen(function* () {
       const { strangers, done } = yield* findings.note({ party, cursor, transfers, isOwn })
-      yield* haltOnStrangers(installation, strangers)
+      yield* haltOnUnrecognized(installation, strangers)
       yield* countSpends(strangers)
       for (const attempt of done) yield* judgeDone(attempt)
     }),
   )
 })
 
-export const haltOnStrangers = Effect.fnUntraced(function* (
+export const haltOnUnrecognized = Effect.fnUntraced(function* (
   installation: string | undefined,
   strangers: ReadonlyArray<UnrecognizedTransfer>,
 ) {

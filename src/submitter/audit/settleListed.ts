@@ -40,9 +40,9 @@ const why = "the database is a restored backup, and the lost one may have paid i
 export const lostGateway = "lost store"
 
 /**
- * Hands over to people what a recovered store has under way: the store that was lost went on from the same decisions.
- * What is not signed and named from outside stays, since the ledger tells before its signature whether it was paid;
- * where the gateways list nothing it ends, with all that was planned until now. What a rule decides it decides anew, by
+ * Hands payments under way in a restored database to people: the lost database continued from the same decisions. An
+ * unsigned payment with a name from outside the rules stays, since the ledger shows before its signature if it was paid;
+ * if the gateways list nothing, it ends, with all times planned until now. Other decisions end, and rules decide again by
  * the balances after the quarantine.
  */
 export const handOver = Effect.fnUntraced(function* () {
@@ -80,7 +80,7 @@ const letGoPlanned = Effect.fn("Recover.letGoPlanned")(function* (payers: Readon
   }
 })
 
-/** Bytes that this store never sent may have left the other one: their end is looked for on the ledger. */
+/** Records that another copy of the database may have sent the attempt: it is looked up on the ledger from then on. */
 export const noteLostSend = Effect.fnUntraced(function* (attempt: Attempt) {
   const { framing = "bare", hashBare, hashPrefixed } = attempt
   const txHash = (framing === "bare" ? hashBare : hashPrefixed) ?? ""
@@ -129,7 +129,7 @@ const judge = Effect.fnUntraced(function* (intent: Intent) {
   if (intent.state !== "manual" && !isNamed(intent, yield* standing(intent))) return
   if (yield* mayExecute(intent)) return
   const listed = yield* listedBefore(intent)
-  // The word of a quorum ends it: what is listed is what any one gateway said.
+  // A quorum must show it: a listing may be of a single gateway.
   let other: ObservedTransfer | undefined
   for (const { id } of listed) {
     const { found, agreed } = yield* (yield* GatewayReader).transfer(id)
@@ -139,7 +139,7 @@ const judge = Effect.fnUntraced(function* (intent: Intent) {
   }
   if (other !== undefined) return yield* deny(intent, other)
   const [last] = listed.slice(-1)
-  if (last !== undefined) yield* callPeople(intent, last)
+  if (last !== undefined) yield* alertListedOpen(intent, last)
 })
 
 /** True if bytes of this store may still execute: they are judged first. */
@@ -191,7 +191,7 @@ const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestam
   })
 })
 
-/** One name stands for one payment: what was paid under it was another. A payment with people stays with them. */
+/** Ends a payment under whose name another one was paid. A manual payment stays manual. */
 const deny = Effect.fnUntraced(function* (intent: Intent, { id, to, asset, amount }: ObservedTransfer) {
   if (intent.state === "manual") return
   const paid = `${amount} base units of ${asset.slice(0, 8)} to ${to.slice(0, 8)}`
@@ -205,7 +205,7 @@ const deniedState = Effect.fnUntraced(function* ({ id }: Intent) {
   return (yield* (yield* Outbox).attempts(id)).length === 0 ? ("denied" as const) : ("abandoned" as const)
 })
 
-const callPeople = Effect.fnUntraced(function* (intent: Intent, { id, status }: UnrecognizedTransfer) {
+const alertListedOpen = Effect.fnUntraced(function* (intent: Intent, { id, status }: UnrecognizedTransfer) {
   const name = shortId(intent.id)
   const isSigned = (yield* (yield* Outbox).attempts(intent.id)).length > 0
   const verb = intent.state === "manual" ? "resolve" : isSigned ? "abandon" : "cancel"
