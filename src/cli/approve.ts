@@ -36,10 +36,10 @@ const signatureFlag = optionalOf(
 )
 const printFlag = switchFlag("print", "Show the text to sign, and sign nothing")
 
-/** Flags of an approval: sign with a key, hand in a signature, or only print the text. */
+/** Flags of an approval: sign with a key, submit a signature, or only print the text. */
 const signingFlags = { key: keyFlag, signature: signatureFlag, print: printFlag }
 
-/** Fails unless exactly one of these is chosen: nobody signs by leaving a flag out. */
+/** Fails unless exactly one of these is chosen: a missing flag must not cause a signature. */
 const requireOneWay = (chosen: Command.Command.Config.Infer<typeof signingFlags>) => {
   const ways = [chosen.print, Option.isSome(chosen.key), Option.isSome(chosen.signature)].filter(Boolean).length
   return ways === 1 ? Effect.void : failWith("usage", "give one of --key FILE, --signature HEX or --print")
@@ -73,7 +73,7 @@ const paymentWords = (terms: PaymentTerms): string => {
   return visible(`${rule}: ${formatAmount(amount, decimals)} ${symbol} ${fromName} -> ${toName}, fee at most ${fee}`)
 }
 
-/** The text that is signed, line by line, as people are shown it. */
+/** The signed text for people, with invisible characters shown. */
 const shownText = (text: string): string => text.trimEnd().split("\n").map(visible).join("\n")
 
 /** The request as typed: the signed text must agree with it. */
@@ -135,7 +135,7 @@ export const signAgreement = Effect.fnUntraced(function* <A, E, R>(
     answer = yield* ask({ signature: yield* signApproval(chosen.key.value, answer.text) })
   }
   if (!isWaiting(answer)) return answer as Exclude<A, { readonly waits: unknown }>
-  // Whoever signs it elsewhere is shown this text and no other.
+  // Checked before it is printed for a signature elsewhere.
   yield* needSignable(answer.text, asked)
   const { text, by, others, missing, waits } = answer
   // Printing adds the line end that the text ends with.

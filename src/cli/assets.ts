@@ -101,7 +101,7 @@ const symbolsIn = ({ all = [], any = [], not, ...leaf }: ConditionText): Readonl
   ...[...all, ...any, ...(not === undefined ? [] : [not])].flatMap(symbolsIn),
 ]
 
-/** Every asset of the file's gateway. Money rules are left out: they may name what is not pinned yet. */
+/** All assets of the file's gateway. Rules are left out: they may name assets that are not pinned yet. */
 const listingOf = Effect.fnUntraced(function* (file: string, address: Option.Option<string>) {
   const document = yield* withCode(yield* readYaml(file))
   const raw = yield* decodeYaml(TreasuryFile, document)
@@ -150,8 +150,8 @@ interface Pinning {
 }
 
 /**
- * Pins for a treasury file from its gateway's listing. A pin of the file that differs from it is refused: which of the
- * two is right, only a person knows.
+ * Pins for a treasury file from its gateway's listing. Fails if the file has a different pin: a person must decide
+ * which one is right.
  */
 const pinAssets = Effect.fn("Cli.pinAssets")(function* (pinning: Pinning) {
   const { raw, assets } = yield* listingOf(pinning.file, pinning.gateway)

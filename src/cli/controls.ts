@@ -97,9 +97,9 @@ const readableSetup = (chosen: Chosen, dataDir: string) =>
   )
 
 /**
- * Halts where no daemon did. A store that several processes share halts whichever of them runs the treasury; else, and
- * where that fails, the HALT file does: the next daemon here reads it before its first signature, a running one within
- * half a second. In a store of its own the halt outlives a file that is removed before a daemon reads it.
+ * Halts if no daemon did. In a shared store the halt binds whichever process runs the treasury. Otherwise, and if that
+ * fails, it writes the HALT file: the next daemon here reads it before its first signature, a running one within half a
+ * second. On SQLite the halt is stored too, so that it outlasts a file that is removed before a daemon reads it.
  */
 const haltByFile = Effect.fnUntraced(function* (
   output: Output,
@@ -147,7 +147,7 @@ const decodePause = (body: unknown) =>
     Effect.mapError(() => failWith("failure", "the daemon's answer is not a pause")),
   )
 
-/** Pauses in a store that other processes share; undefined where nobody does. */
+/** Pauses in a shared store; undefined if the store is not shared. */
 const pauseShared = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, asked: typeof PauseBody.Type) {
   const place = yield* readableSetup(chosen, dataDir)
   if (place?.isShared !== true) return undefined
@@ -162,7 +162,7 @@ const pauseShared = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string
 const isDaemonFailure = ({ exitCode }: CliFailure): boolean =>
   exitCode === exitCodes.failure || exitCode === exitCodes.timeOut
 
-/** A person's pause. If no daemon performs it, the HALT file stops everything instead, also of the next daemon. */
+/** A person's pause. If no daemon performs it, the HALT file stops everything instead, also in the next daemon. */
 export const pause = Command.make(
   "pause",
   {

@@ -98,7 +98,7 @@ interface ReadHistory {
   readonly unknown: ReadonlyArray<UnknownBefore>
 }
 
-/** The past as the gateways report it, else from the store. Times are Unix milliseconds. */
+/** The past from the gateways if --history says so, else from the store. Times are Unix milliseconds. */
 export const readHistory = Effect.fnUntraced(function* (
   chosen: Chosen & { readonly history: Option.Option<typeof fromGateway> },
   treasury: Treasury,
@@ -113,7 +113,7 @@ interface Span {
   readonly to: number | undefined
 }
 
-/** Payments are listed by their decision; one that executed within the span may have waited so long for people. */
+/** Longest time from a decision to its execution that is searched: exports list payments by decision. */
 const openMillisMax = 31 * 86_400_000
 
 const readStored = Effect.fnUntraced(function* (chosen: Chosen, asked: Span) {

@@ -99,7 +99,7 @@ const endCommand = (verb: EndVerb, description: string) =>
     Effect.fn((chosen) => end(chosen, verb, {})),
   ).pipe(Command.withDescription(description))
 
-/** Rejects a payment. Anybody who may use this machine can, not its approvers alone. */
+/** Rejects a payment. Any user of the socket may reject, not only approvers. */
 export const reject = endCommand("reject", "Reject a payment that is proposed or waits for approval")
 
 /** Verbs by which a person ends a payment. */

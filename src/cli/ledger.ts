@@ -47,7 +47,7 @@ const listText = (listed: Listed): ReadonlyArray<string> => [
   ...(listed.length > rowsMax ? [`  and ${listed.length - rowsMax} more; --output json shows all`] : []),
 ]
 
-/** Which payments of a lost store are recognized from now on, and when signing begins, as text. */
+/** When signing begins, and which payments of a lost database are recognized, as text. */
 const afterText = (reach: Reach): ReadonlyArray<string> => [
   "signing begins after one window of the network and 10 blocks: until then a transaction sent elsewhere may still execute",
   "if the ledger lists a payment that the database lost, it is not paid again. The ledger lists transfers of:",
@@ -78,7 +78,7 @@ const perform = (chosen: ChosenVerb, verb: LedgerVerb) =>
     ledgerVerb(verb, found, asked),
   )
 
-/** Asks the daemon; where none runs, does the same with the database itself, by the same agreement. */
+/** Performs a verb with agreement in the daemon, or on the database if none runs. */
 export const performAgreed = <A>(
   chosen: ChosenVerb,
   what: Pick<TypedVerb, "kind"> & { readonly path: string; readonly says: Readonly<Record<string, string>> },
@@ -96,7 +96,7 @@ export const performAgreed = <A>(
     what,
     Effect.fnUntraced(function* (more) {
       const asked = { reason: chosen.reason, author: userName(), ...more }
-      // It is as weighty as in a daemon, and logged as there.
+      // Logged as in the daemon.
       const stored = Effect.fnUntraced(function* (found: Setup) {
         const log = loggingLayer(found, Option.some("text"), yield* Clock.currentTimeMillis, { descriptor: 2 })
         return yield* verb(found, asked).pipe(Effect.provide(Layer.merge(gatewaysOf(found), log)))
@@ -201,7 +201,7 @@ const showBackfill = Effect.fnUntraced(function* (dataDir: string, since: string
   return true
 })
 
-/** Has the daemon read the past beside its work; where none runs, the next one does. */
+/** Requests past balance changes from the daemon; if none runs, from the next one. */
 export const backfill = Command.make(
   "backfill",
   backfillFlags,

@@ -177,7 +177,7 @@ export const exitCodeOf = (
   [command = "run"]: ReadonlyArray<string> = [],
 ): number => {
   if (Exit.isSuccess(exit)) return exitCodes.ok
-  // Whoever stops "status --fail" before its answer must not read that all is well.
+  // A command that is stopped before its answer must not report success.
   if (Cause.hasInterruptsOnly(exit.cause)) return serving.has(command) ? exitCodes.ok : exitCodes.failure
   const error = Cause.squash(exit.cause)
   if (isUsage(error))
@@ -188,7 +188,7 @@ export const exitCodeOf = (
 
 const isEmpty = (errors: unknown): boolean => Array.isArray(errors) && errors.length === 0
 
-/** One example for the help of each command: what to type behind "cofferer", and what it does. */
+/** One example for the help of each command: arguments, and their effect. */
 export const examples: Readonly<Record<string, readonly [typed: string, use: string]>> = {
   init: [
     "init treasury.yaml --gateway http://127.0.0.1:3008 --asset USDT --below 10_000 --target 25_000",

@@ -153,7 +153,7 @@ const clear = Command.make(
   }),
 ).pipe(Command.withDescription("End one fault, or all"))
 
-/** Hurts a running play-money network. */
+/** Injects faults into a running play-money network. */
 const sandboxFault = Command.make("fault").pipe(
   Command.withDescription("Faults of the play-money network"),
   Command.withSubcommands([list, arm, clear]),
@@ -161,7 +161,7 @@ const sandboxFault = Command.make("fault").pipe(
 
 const flags = { file: fileArgument, config: configFlag, data: dataFlag, output: linesFlag }
 
-/** The network alone, as its own process: what a daemon can be pointed at, hurt and killed beside. */
+/** The play-money network as its own process. */
 export const sandboxCommand = Command.make(
   "sandbox",
   flags,

@@ -24,10 +24,10 @@ import {
 const severities = ["bad", "warn", "ok"] as const
 const signs = { ok: "ok  ", warn: "!   ", bad: "BAD " } as const
 
-/** An account that no balance is known of is neither. */
+/** Text of an account's `inBand`. */
 const bandWords = { true: "in band", false: "OUT OF BAND", null: "no balance seen" }
 
-/** The page in words. Without a daemon the headline has no sign: the database alone never means that all is well. */
+/** The status as text. Without a daemon the headline has no sign: the database alone does not prove health. */
 export const viewText = (view: View, isRunning = true): string => {
   const seen = [...new Set(view.accounts.map(({ observation }) => observationText(observation)))]
   const accounts = view.accounts.map((a) => [
@@ -79,7 +79,7 @@ const acceptedText = ({ accepted }: View): ReadonlyArray<string> => {
   return [`terms ${hash.slice(0, 8)} accepted without operators by ${author} at ${at}: ${reason}; ${since}`]
 }
 
-/** How old the knowledge is, and whose. */
+/** Age, block and source of a balance. */
 const observationText = (seen: AccountView["observation"]): string =>
   seen === null ? "never seen" : `${ageText(seen.ageSeconds)}, block ${seen.block}, from ${seen.source}`
 
@@ -97,7 +97,7 @@ const pastText = ({ gaps, backfills }: View): ReadonlyArray<string> => {
   return rows.length === 0 ? [] : ["past (UTC)", table(rows)]
 }
 
-/** Each gateway with what keeps it from being believed, and how many must agree. */
+/** Gateways with their states, and how many must agree. */
 const gatewaysText = ({ gateways, quorum }: View["network"]): string => {
   const each = gateways.map(({ name, state }) => (state === "up" || state === "unknown" ? name : `${name} (${state})`))
   return gateways.length === 1 ? `gateway ${each[0]}` : `gateways ${each.join(", ")}, ${quorum} of them must agree`

@@ -37,7 +37,7 @@ const takenText = ({ intentId, created, state, needs, listedSince }: Submitted):
 /** True if the same payment was submitted before, and ended without moving money. */
 const isEndedUnpaid = ({ created, state }: Submitted) => !created && isFinalIntent(state) && state !== "confirmed"
 
-/** Prints the submitted payment and what blocks it: the exit code tells if it waits for more than its turn. */
+/** Prints the submitted payment. Fails with the halts and pauses that hold it, if any. */
 const printTaken = Effect.fnUntraced(function* (output: Output, taken: Submitted) {
   const { intentId, held } = taken
   yield* printResult(output, taken, () => takenText(taken))
@@ -50,7 +50,7 @@ const printTaken = Effect.fnUntraced(function* (output: Output, taken: Submitted
   return yield* failWith("unhealthy", [`${waits}:`, ...held.map((hold) => `  ${hold}`)].join("\n"))
 })
 
-/** Hands a payment to the daemon; where none runs, brings it to its end itself. */
+/** Submits a payment to the daemon; if none runs, executes it itself. */
 export const submitCommand = Command.make(
   "submit",
   {

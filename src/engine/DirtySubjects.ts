@@ -14,7 +14,7 @@ interface Held {
   readonly reading: number
   readonly watch: Watch
   readonly ageLimits: ReadonlyArray<number>
-  /** All that each subject depends on, as text: `stops` of the round, and age limits that balances exceed. */
+  /** Text of what affects all subjects: `stops` of the round, and the age limits that balances exceed. */
   readonly world: string
   readonly accounts: ReadonlyArray<AccountBalance>
 }
@@ -91,7 +91,7 @@ const changedOf = (
   return changed
 }
 
-/** The network's own counts even if each rule has another: by it plans are concluded (`clockGap`). */
+/** Age limits of the rules and of the network, by which planned times are concluded (`clockGap`). */
 const limitsOf = (rules: ReadonlyArray<Rule>, network: number): ReadonlyArray<number> => [
   ...new Set([network, ...rules.filter(isPaying).flatMap(({ maxAgeMillis }) => maxAgeMillis ?? [])]),
 ]

@@ -19,7 +19,7 @@ import { keepRound } from "./record.ts"
 import { alertOnFailingCode, alertOnUnknownBalances, logDecisions, type RoundChange, reportTrials } from "./report.ts"
 import { takeSnapshot } from "./snapshot.ts"
 
-/** Conditions are evaluated this often even without changes: timers run and balances age. */
+/** Longest pause between rounds: timers run and balances age without changes. */
 const restMillis = 1_000
 
 /** Evaluates every paying rule once. Decisions, timers and intents become durable together, or not at all. */
@@ -31,7 +31,7 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const dirty = yield* DirtySubjects
   yield* checkDiskSpace()
   const answers = yield* gatherAnswers()
-  // A change that was not committed did not happen: memory must not know more than the store.
+  // If the transaction fails, cached state is dropped: it must not be newer than the database.
   const forget = Effect.andThen(Effect.sync(dirty.forget), states.forget)
   const { steady } = yield* ConfigInForce
   const { conclusions, changes, alerts } = yield* steady(database.write(evaluateAll(answers), forget))
@@ -88,7 +88,7 @@ const countIn =
     return [...paying, ...rehearsing].filter(({ rule }) => rule.name === name).length
   }
 
-/** The loop. Alert rules are evaluated separately: what stops money does not stop them. */
+/** The engine's loop. */
 export const engineLoop = Effect.gen(function* () {
   const { counted } = yield* Metrics
   const signals = yield* Signals

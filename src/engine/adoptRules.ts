@@ -14,7 +14,7 @@ import { jsonSetting, Settings } from "../store/database/Settings.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { forgetCode } from "./report.ts"
 
-/** Schedules of payouts as written, by `memoryKey`. One on trial is a different plan: it pays nobody. */
+/** Schedules of payouts as written, by `memoryKey`. On trial it is a different plan, which pays nobody. */
 type Plans = Readonly<Record<string, string>>
 
 const { decode, encode } = jsonSetting(Schema.Record(Schema.String, Schema.String))
@@ -40,7 +40,7 @@ const plansOf = (subjects: Subjects, mode: string): Plans =>
     [...subjects].flatMap(([key, subject]) => (subject.kind === "payout" ? [[key, planText(subject.rule, mode)]] : [])),
   )
 
-/** Keeps the plans for the next start. A store that has none, and needs none, is left as it is. */
+/** Stores the plans for the next start, if they differ from the stored ones. */
 const keepPlans = Effect.fnUntraced(function* (plans: Plans) {
   const settings = yield* Settings
   const stored = yield* settings.get(settingKey)
@@ -52,7 +52,7 @@ const keepPlans = Effect.fnUntraced(function* (plans: Plans) {
 /** Stores the plans of rules that replace no others. */
 export const keepRules = (rules: ReadonlyArray<Rule>, mode: string) => keepPlans(plansOf(byKey(rules), mode))
 
-/** Keys and assets that names stood for before. */
+/** Parties and assets by name before the change. */
 type Former = Pick<Terms, "parties" | "assets">
 
 /** True if one of its names stands for another key or asset than before. */
@@ -100,25 +100,25 @@ export const adoptRules = Effect.fnUntraced(function* (
     }
     const next = subjects.get(key)
     const isSame = next !== undefined && !isMoved(next, former)
-    // Its alert ends as well: a rule that comes back would wait for money that nobody is asked for any more.
+    // Ends the request and its alert: a rule that comes back would wait for money that nobody is asked for.
     const isUnasked =
       !(isSame && next.kind === "request") &&
       (yield* states.endRequest(memory.rule, memory.subject, "its rule or its account is not configured any more"))
     const isKept = alerting.has(key) || (isSame && replaced.has(key) && !isUnowed && !isUnasked)
     const timed = isKept ? memory : untimed(memory, next !== undefined)
     const isNewPlan = known !== undefined && isReplanned && next?.kind === "payout"
-    // By a clock that is behind, what was planned before would be owed.
+    // The newest block bounds a clock that is behind: else earlier times would be owed.
     const adopted = isNewPlan ? startedAt(timed, Math.max(now, millisOf(read))) : timed
     if (adopted !== memory) yield* states.save(adopted, memory)
   }
   yield* keepPlans(plans)
 })
 
-/** True if a time was due and held by a plan (as written) that is no longer in force: nobody pays it now. */
+/** True if a due time was held under a plan (as written) that is no longer in force: it is not paid. */
 const isHeld = ({ firingSince, reason }: RuleMemory, plan: string | undefined) =>
   plan !== undefined && firingSince !== undefined && reason !== undefined && !byOpen.has(reason)
 
-/** The last time of such a plan that nobody decided, as where nothing ran (Unix milliseconds); undefined: none. */
+/** Last time of such a plan without a decision, as after an outage (Unix milliseconds); undefined: none. */
 const undecidedTime = ({ episode }: RuleMemory, plan: string | undefined, now: number): number | undefined => {
   const plans = plan === undefined || episode === 0 ? undefined : readPlans(plan.replace(trialMark, ""))
   if (plans === undefined) return undefined
@@ -132,7 +132,7 @@ const alertUnowed = Effect.fnUntraced(function* ({ rule, subject, episode, reaso
 
 /** Owes nothing that was planned before now (Unix milliseconds). */
 const startedAt = (memory: RuleMemory, now: number): RuleMemory => {
-  // The time itself, not the last planned one before it: where the clock is ahead, it is seen to be later than now.
+  // The time itself instead of the last planned one: with a clock ahead, it is recognized as later than now.
   const episode = Math.floor(now / 1_000)
   return episode > memory.episode ? { ...memory, episode } : memory
 }

@@ -18,8 +18,8 @@ import { gatherAnswers } from "./loadRound.ts"
 import { takeSnapshot } from "./snapshot.ts"
 
 /**
- * Other parts of the same decision that wait or were dropped, and how far it is: `signed` where another part is paid or
- * signed; `decided` where this one was signed and another is about to be for the first time: the first result is for
+ * Other parts of the same decision that wait or were dropped, and its progress: `signed` if another part is paid or
+ * signed; `decided` if this one was signed before and another one is to be signed for the first time, by a judgement of
  * the whole.
  */
 const partsOf = Effect.fnUntraced(function* (intent: Intent, subject: Subject) {
@@ -39,12 +39,12 @@ const partsOf = Effect.fnUntraced(function* (intent: Intent, subject: Subject) {
   return { unpaid, begun: decided && !(yield* isNew(intent)) ? "decided" : undefined }
 })
 
-/** Holds that say that there is nothing to pay, or nothing to pay it with; all others pass. */
+/** Hold reasons without a need or without means; all other reasons pass with time. */
 const needless: ReadonlySet<string> = new Set(["in_band", "too_small", "short", "policy", "fee", "asset_status"])
 
 /**
- * True if even a payment that is owed ends: the treasury's own policy or rule never permits it as decided. The
- * network's minimum is a gateway's report and may change.
+ * True if even an owed payment ends: the treasury's policy or rule never permits it as decided. The network's minimum
+ * may change, and does not end it.
  */
 const isHopeless = (reason: string, { payment }: Intent, { rule }: Subject): boolean =>
   reason === "policy" || (reason === "too_small" && payment.amount < (rule.min.get(payment.assetId) ?? 0n))

@@ -23,7 +23,7 @@ const skeletonOf = (text: string): string => {
   return unhomoglyph(seen).normalize("NFD").replace(drawnAsNothing, "")
 }
 
-/** In which letters a text may be read: "usdt" is taken for "USDT", and "l" for "I", which is no case of it. */
+/** Cases in which texts are compared: "usdt" looks like "USDT", and "l" like "I", which is not its upper case. */
 const forms = [(text: string) => text, (text: string) => text.toUpperCase(), (text: string) => text.toLowerCase()]
 
 /** Skeletons of a text; two texts look alike where one of them is the same. None: the text shows nothing. */
@@ -40,7 +40,7 @@ export const isLookAlike = (a: string, b: string): boolean => {
   return skeletonsOf(a).some((skeleton) => others.includes(skeleton))
 }
 
-/** Alerts for what happened to assets: stored with the mark that it was seen, so none is lost and none comes twice. */
+/** Alerts to changes of assets. Alert and mark are one transaction, so none is lost or repeated. */
 export const notifyAssets = Effect.fnUntraced(function* () {
   const { rules, assets: pinned } = (yield* CycleConfig).treasury
   const listings = yield* Listings
@@ -61,7 +61,7 @@ export const notifyAssets = Effect.fnUntraced(function* () {
   yield* signals.wake("alerts")
 })
 
-/** Changes of these decide what an amount is worth or which money it is. */
+/** Fields that decide the value or the identity of an asset: their changes are tickets. */
 const grave: ReadonlySet<string> = new Set(["symbol", "decimals", "source", "contractAddress", "chainId"])
 
 const alertsFor = (
@@ -101,10 +101,10 @@ const alertsFor = (
   return [...wanted, ...warnings, change("unexpected", "ticket", `unexpected change of status: ${steps}`)]
 }
 
-/** Changes of these are what an asset calls itself. */
+/** Fields with an asset's own name. */
 const names: ReadonlySet<string> = new Set(["symbol", "name"])
 
-/** Warnings of a new or renamed asset that people could take for a pinned one. They stop nothing. */
+/** Warnings of a new or renamed asset that looks like a pinned one. */
 const namesakes = (
   pins: ReadonlyArray<PinnedAsset>,
   { kind, asset: id, symbol, from, changes }: AssetTransition,

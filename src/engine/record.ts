@@ -34,7 +34,7 @@ interface IntentIdentity {
   readonly episode: number | string
 }
 
-/** SHA-256 over the four parts, unambiguously joined. */
+/** SHA-256 over the four parts as JSON. */
 export const intentIdOf = ({ treasury, rule, subject, episode }: IntentIdentity): IntentId =>
   createHash("sha256")
     .update(JSON.stringify([treasury, rule, subject, String(episode)]))
@@ -75,10 +75,10 @@ export const decisionEntry = (intent: Intent, policy: Policy, answered?: Answere
   }
 }
 
-/** At most so many skipped times are looked up on the ledger. */
+/** Upper bound of skipped times that are looked up on the ledger. */
 const skippedTimesMax = 100
 
-/** Warning to add to an alert of skipped times, which people may pay by hand: another copy of this store may have. */
+/** Warning for an alert of skipped times, which people may pay by hand: another copy of the database may have paid. */
 const otherCopyText = Effect.fnUntraced(function* (subject: Subject, { first, last }: LetGo) {
   if (subject.kind !== "payout") return ""
   const { rule, name } = subject

@@ -26,7 +26,7 @@ import { Signals } from "../store/database/Signals.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent, logPayment } from "../telemetry/Logging.ts"
 
-/** Time without a usable answer after which code alerts, and with answers after which it counts as sound again. */
+/** Time without usable answers after which code alerts, and time of answers after which the alert ends. */
 const codePatienceMillis = 60_000
 
 const codeTroubles = (settings: Settings["Service"], rule: string) => ({
@@ -90,7 +90,7 @@ interface Held {
   readonly seconds: number | undefined
 }
 
-/** Reasons that come and go with each payment: logged at debug. Back in band after one of them is no news either. */
+/** Reasons that come with each payment: logged at debug, as is the return to the band after one of them. */
 const quiet: ReadonlySet<HoldReason> = new Set(["in_flight", "settling", "no_data", "asset_status", "not_due"])
 
 /**
@@ -166,7 +166,7 @@ const heldOf = Effect.fnUntraced(function* ({ facts, memory, before, intents }: 
   return undefined
 })
 
-/** A first deposit, or a first reading, may take this long. */
+/** Time that a first deposit or a first reading may take. */
 const unknownPatienceMillis = 300_000
 
 /** Setting: since when (Unix milliseconds) a balance that a subject needs is not known, by `memoryKey`. */

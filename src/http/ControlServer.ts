@@ -102,7 +102,7 @@ const answer = Effect.fn("Control.answer")(function* (
   return yield* verbs[name as VerbName](options, request, id ?? "")
 })
 
-/** The answer where nothing is at a path: the payment, if the path names one by what is no id. */
+/** Answer for an unknown path; names the payment if the path contains something that is not an id. */
 const nothingAt = (method: string, path: string) => {
   const id = /^\/api\/v1\/(?:intents|receipts)\/([^/]+)/.exec(path)?.[1]
   if (id === undefined || /^[0-9a-z]{3,64}$/.test(id)) return refusal(404, `no ${method} ${path}`)
@@ -111,7 +111,7 @@ const nothingAt = (method: string, path: string) => {
 
 const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URLSearchParams(url.split("?")[1] ?? "")
 
-/** The answer to a GET; undefined where there is nothing at the path. */
+/** The answer to a GET; undefined for an unknown path. */
 const read = Effect.fnUntraced(function* (options: ControlServerOptions, path: string, query: URLSearchParams) {
   const limit = Number(query.get("limit") ?? "20")
   switch (path) {
@@ -149,7 +149,7 @@ const body = Effect.fnUntraced(function* <A>(
   return yield* Schema.decodeEffect(Schema.fromJsonString(schema))(text, { onExcessProperty: "error" })
 })
 
-/** Answer of the verb; a refusal, or the text that still needs signatures, each with its status. */
+/** Response for the result of a verb: done, refused, or waiting for signatures. */
 const answerOf = (done: object | HttpProblem): HttpServerResponse.HttpServerResponse => {
   if (isProblem(done)) return refusal(done.status, done.problem, done.remedy)
   return json(done, "waits" in done ? 202 : 200)
@@ -157,7 +157,7 @@ const answerOf = (done: object | HttpProblem): HttpServerResponse.HttpServerResp
 
 const isProblem = (done: object): done is HttpProblem => "problem" in done && "remedy" in done
 
-/** The answer of a verb that lets loops go on at once. */
+/** Response of a verb after which loops run at once. */
 const done = (result: object | HttpProblem) => Effect.as(wake, answerOf(result))
 
 const Millis = Schema.NumberFromString.check(Schema.isInt())
@@ -169,7 +169,7 @@ const ExportQuery = Schema.Struct({
 })
 const Nothing = Schema.Record(Schema.String, Schema.Never)
 const LedgerBody = Schema.Struct({ reason: Words, author: Words, signature: Schema.optional(SignatureText) })
-/** Absolute paths of a changed treasury's file and what lies over it. */
+/** Absolute paths of a changed treasury file and its overlays. */
 const PlanBody = Schema.Struct({ files: Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^\//))) })
 const ReloadBody = Schema.Struct({ reason: Words, author: Words, allowWeaker: Schema.optional(Schema.Boolean) })
 const BackfillBody = Schema.Struct({ since: Schema.String.check(Schema.isPattern(/^[0-9]{1,19}$/)) })
@@ -216,7 +216,7 @@ const wake = Effect.gen(function* () {
   yield* signals.wake("submitter")
 })
 
-/** A verb of the socket: its body is decoded, then it is done. `id` is that of the path, or empty. */
+/** A verb of the socket: decodes the body, then performs it. `id` is that of the path, or empty. */
 const verb =
   <A, E, R>(
     schema: Schema.ConstraintDecoder<A>,

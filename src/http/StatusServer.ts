@@ -26,13 +26,13 @@ const unreadyReasons = Effect.map(
 
 interface StatusServerOptions {
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   readonly port: number
-  /** free: where the port is taken, another one serves. */
+  /** free: if the port is taken, any free port is used. */
   readonly portBusy: "error" | "free"
   /** Holds the read token, and the address for health.sh. */
   readonly dataDir: string
-  /** Where metrics and probes are served as well, without a token; undefined: nowhere. */
+  /** Second address for metrics and probes, without a token; undefined: none. */
   readonly metrics?: Address | undefined
 }
 
@@ -65,13 +65,13 @@ type Answer = (request: Request) => Effect.Effect<Response>
 
 /** Answers to requests, the same at every address; `Surface` decides who may read them. */
 export interface SurfaceAnswers<R> {
-  /** Answered to everybody; undefined: no probe has this path. */
+  /** For everybody; undefined: no probe has this path. */
   readonly probe: (path: string) => Effect.Effect<Response | undefined, never, R>
-  /** Answered to those who may read. */
+  /** For authorized readers. */
   readonly page: (request: Request, reader: "program" | "browser") => Effect.Effect<Response, never, R>
   /** In the text form of Prometheus. */
   readonly metrics: Effect.Effect<string, never, R>
-  /** To all else at the address of the metrics. */
+  /** For all other paths at the address of the metrics. */
   readonly other: Response
 }
 
@@ -82,19 +82,19 @@ export interface Surface {
 
 interface Served {
   readonly url: string
-  /** Logs the address, once it may be relied on. */
+  /** Logs the address. Call it once the answers are ready. */
   readonly announce: Effect.Effect<void>
 }
 
 /** Serves page, metrics and probes: reading only. */
 export const serveStatus = (surface: Surface) => surface.serve(statusAnswers)
 
-/** The part of the path that is another's: its answers, and the request as it understands it. */
+/** Answers of another surface for a part of the path, with the request relative to that part; undefined: none. */
 export type Mounted = (
   request: Request,
 ) => { readonly answers: SurfaceAnswers<never>; readonly request: Request } | undefined
 
-/** Serves the page at its address, and metrics and probes at theirs. A second time it takes the port of the first. */
+/** Serves the page at its address, and metrics and probes at theirs. Serving again uses the same port. */
 export const ownAddress = (given: StatusServerOptions, mounted: Mounted = () => undefined): Surface => {
   let options = given
   return {
@@ -118,7 +118,7 @@ export const ownAddress = (given: StatusServerOptions, mounted: Mounted = () => 
   }
 }
 
-/** The same answers, with the services that they need. */
+/** Provides the answers with the services that they need. */
 export const withServices = <R>(answers: SurfaceAnswers<R>): Effect.Effect<SurfaceAnswers<never>, never, R> =>
   Effect.map(Effect.context<R>(), (context) => ({
     probe: (path) => Effect.provideContext(answers.probe(path), context),
@@ -167,8 +167,8 @@ const serve = Effect.fnUntraced(function* ({ host, port }: Address, { portBusy }
 })
 
 /**
- * Writes the address for health.sh, which reads no configuration. One that stands there stays: on a full disk a write
- * would only empty the file.
+ * Writes the address for health.sh, which reads no configuration. An equal one is not written again: on a full disk a
+ * write would only empty the file.
  */
 const noteAddress = (dataDir: string, url: string) =>
   Effect.try(() => {
@@ -230,7 +230,7 @@ const statusPart = Effect.fnUntraced(function* (request: Request, reader: "progr
   }
 })
 
-/** In the form that is asked for: of Prometheus, or OpenMetrics. */
+/** Metrics in the requested format: Prometheus or OpenMetrics. */
 const metricsResponse = ({ headers }: Request, text: string) =>
   /\bapplication\/openmetrics-text\b/.test(headers["accept"] ?? "")
     ? HttpServerResponse.text(toOpenMetrics(text), {

@@ -30,7 +30,7 @@ import { accountViews, limitViews, ruleViews } from "./views.ts"
 const dayMillis = 86_400_000
 const recentMax = 10
 
-/** Everything that a person should see. Of gateways nothing is known where no daemon asks them. */
+/** Reads everything that people see. Without a daemon the state of gateways is unknown. */
 export const readView = Effect.fn("StatusView.view")(function* () {
   const health = Option.getOrUndefined(yield* Effect.serviceOption(Health))
   const known = health === undefined ? [] : yield* health.all
@@ -47,7 +47,7 @@ export const readView = Effect.fn("StatusView.view")(function* () {
   const pauses = yield* controls.pauses
   const clock = wrongClock(readingsOf(known), treasury.network.maxAgeMillis)
   const blockAgeSeconds = watermark === undefined ? null : (now - millisOf(watermark.timestamp)) / 1_000
-  // A wrong clock gives no age: a block of ten minutes ago would seem to be of now.
+  // A wrong clock shows no age: a block of ten minutes ago would seem to be new.
   const ageSeconds = clock === undefined || clock.whose === "gateways" ? blockAgeSeconds : null
   const source = (yield* settings.get(sourceKey)) ?? treasury.network.gateways[0].name
   const observed = watermark && {
@@ -98,8 +98,8 @@ export const readView = Effect.fn("StatusView.view")(function* () {
     journal: { seq: head.seq, head: head.hash },
     at: new Date(now).toISOString(),
   }
-  const told = { blockAgeSeconds, wrongClock: clock, pending }
-  const conditions = conditionsOf(yield* readFacts(treasury, view, told)).map((one) => ({
+  const more = { blockAgeSeconds, wrongClock: clock, pending }
+  const conditions = conditionsOf(yield* readFacts(treasury, view, more)).map((one) => ({
     ...one,
     text: withFlags(one.text, flags),
     remedy: withFlags(one.remedy, flags),
@@ -152,7 +152,7 @@ const strayRemedy = ({ kind }: Stray): string => {
     : look
 }
 
-/** Status shows for this time that terms came into force without the operators' keys. */
+/** Time for which status shows that terms came into force without the operators' keys. */
 const acceptedMillis = 7 * dayMillis
 
 const acceptedView = Effect.fnUntraced(function* (now: number) {
@@ -163,7 +163,7 @@ const acceptedView = Effect.fnUntraced(function* (now: number) {
   return { hash, author, reason, at: new Date(at).toISOString(), inForceAt: inForce }
 })
 
-/** Windows that hold rules now: those that ignore them have none. */
+/** Open maintenance windows of paying rules, each once. */
 const openWindows = ({ rules }: Treasury, now: number): View["maintenance"] => {
   const windows = rules.flatMap((rule) => (isPaying(rule) ? rule.maintenance : []))
   const open = windows.filter(({ from, until }) => from <= now && now < until)
@@ -190,7 +190,7 @@ const pastView = Effect.fnUntraced(function* () {
   }
 })
 
-/** Gateways as configured; without a daemon nothing is known of them. */
+/** Configured gateways with their health; "unknown" without a daemon. */
 const gatewayViews = (treasury: Treasury, known: ReadonlyArray<GatewayHealth>): View["network"]["gateways"] =>
   treasury.network.gateways.map(({ name }) => {
     const health = known.find((one) => one.name === name)

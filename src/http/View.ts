@@ -37,7 +37,7 @@ export interface View {
     readonly next: string
     readonly share: number
   }>
-  /** Since when and why nothing is signed by the work that the network asks for; null while it is legal. */
+  /** Since when and why the network's work parameters prevent signing; null while they are valid. */
   readonly work: { readonly since: string; readonly detail: string; readonly remedy: string } | null
   /** Since when and why balances cannot be compared with the gateway's own; null until that lasts for five minutes. */
   readonly uncompared: { readonly since: string; readonly detail: string } | null
@@ -112,10 +112,10 @@ export interface AccountView {
     readonly share: number
     readonly trial: boolean
   }>
-  /** Place of now, and of now with money under way, on a bar from 0 to 1; for drawing only. */
+  /** Position of the balance, without and with money under way, on a bar from 0 to 1; for drawing only. */
   readonly share: number
   readonly shareSoon: number
-  /** null where no balance was seen, so that no level can be compared with it. */
+  /** null if no balance was seen. */
   readonly inBand: boolean | null
   /** Source of the balance; null if no balance of the account was ever seen, which is not the same as zero. */
   readonly observation: ObservationView | null
@@ -146,7 +146,7 @@ export interface RuleView {
   /** Result of the last evaluation; empty before it, and of rules without state. */
   readonly detail: string
   readonly sentence: string
-  /** The sentence where the state stands beside it: without "holds" or "acting". */
+  /** The sentence without "holds" or "acting", for use beside the state. */
   readonly reading: string
 }
 
@@ -164,9 +164,9 @@ export interface IntentView {
   readonly note: string | null
   /** Amount that it reserves while it waits for its signature; null if it reserves nothing. */
   readonly setAside: string | null
-  /** Halts and pauses that hold it, each with its reason and what ends it; empty where none does. */
+  /** Halts and pauses that hold it, each with its reason and the command that ends it. */
   readonly held: ReadonlyArray<string>
-  /** The same by name: "halted by ana: audit", "halted (foreign payment)", "paused (all) by ana". */
+  /** `held` by name: "halted by ana: audit", "halted (foreign payment)", "paused (all) by ana". */
   readonly heldBy: ReadonlyArray<string>
   /** The cause of its wait, the time of its alert, and the end of the wait; null once it has ended. */
   readonly wait: { readonly waitsFor: string; readonly called: string; readonly endedBy: string } | null
@@ -192,9 +192,9 @@ export interface AlertView {
   readonly detail: string
   /** null: an info, which asks nobody to act. */
   readonly state: "firing" | "acknowledged" | "resolved" | null
-  /** Name of the person who acknowledged it; null: nobody has. */
+  /** Person who acknowledged it; null: nobody. */
   readonly ackedBy: string | null
-  /** Receivers that have not taken it. */
+  /** Number of receivers that have not accepted it. */
   readonly waiting: number
 }
 
@@ -208,7 +208,7 @@ export interface PolicyView {
   /** How much of the limit that is nearest to its end is used, from 0; above 1 where the policy became stricter. */
   readonly share: number
   readonly transfers: string
-  /** When the oldest payment leaves the period, where less than one full transfer is left; else empty. */
+  /** When the oldest payment leaves the period, if less than one full transfer is left; else empty. */
   readonly free: string
 }
 
@@ -234,7 +234,7 @@ export interface OutOfBand {
   readonly cycleSeconds: number
 }
 
-/** All that decides whether a treasury is healthy. */
+/** Inputs of all health conditions. */
 export interface HealthFacts extends Omit<View, "sentence" | "conditions"> {
   readonly maxAgeSeconds: number
   /** Seconds between our clock and the newest known block; negative: the block is ahead. Null before the first. */
@@ -243,9 +243,9 @@ export interface HealthFacts extends Omit<View, "sentence" | "conditions"> {
   readonly gap: ClockGap | undefined
   readonly wrongClock: WrongClock | undefined
   readonly disk: { readonly dir: string; readonly free: number | undefined; readonly low: number }
-  /** Why the files were refused last, where none was put in force since. */
+  /** Last refusal of changed files, if none came into force since. */
   readonly refusedReload: string | undefined
-  /** Nothing is signed until this block, in about so many seconds; null before it is counted. */
+  /** Block until which nothing is signed, and the estimated seconds; null before it is counted. */
   readonly quarantine: { readonly until: string | null; readonly seconds: number | null } | undefined
   /** Receivers with alerts that wait: how many, for how long any does, and for how long a page does. */
   readonly undelivered: ReadonlyArray<{
@@ -257,9 +257,9 @@ export interface HealthFacts extends Omit<View, "sentence" | "conditions"> {
   /** Conditions whose alerts the configuration switches off. */
   readonly muted: ReadonlySet<string>
   readonly outOfBand: ReadonlyArray<OutOfBand>
-  /** True if mempools decoded none of the wire forms that are tried, as far as the last 24 hours show. */
+  /** True if in the last 24 hours mempools decoded no wire form that was tried. */
   readonly isUndecoded: boolean
-  /** How processes ended that nobody stopped, in the last 15 minutes. */
+  /** Ends of processes in the last 15 minutes that nobody requested. */
   readonly crashes: ReadonlyArray<string>
 }
 

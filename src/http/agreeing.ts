@@ -77,7 +77,7 @@ export const operatorsIn = ({ policy }: Pick<Terms, "policy">): Operators =>
 export const neededOf = (operators: Operators): number => Math.min(2, operators.size)
 
 /**
- * The operators whose agreement counts now: those of the terms in force, which the file may differ from. In a store
+ * Operators whose agreement counts now: those of the terms in force, which may differ from the file's. In a database
  * that was never live, those of the configuration in force.
  */
 export const operatorsInForce = Effect.gen(function* () {
@@ -96,7 +96,7 @@ interface SharedApproval {
   readonly others: ReadonlyArray<string>
 }
 
-/** By what signatures over it are found again. The text decides what they are worth. */
+/** Key under which its signatures are stored. Their text decides if they count. */
 const subjectOf = (asked: Agreement): string => {
   switch (asked.kind) {
     case "terms":
@@ -118,7 +118,7 @@ export const treasuryPlace = ({ name, network }: Treasury): ApprovalPlace => ({
   chainId: network.chainId,
 })
 
-/** How far the operators agree, on the signatures that hold now. `missing` is 0 where there are no operators. */
+/** Progress of the agreement by the signatures that count now. `missing` is 0 without operators. */
 export const agreementOf = Effect.fnUntraced(function* (operators: Operators, place: ApprovalPlace, asked: Agreement) {
   const now = yield* Clock.currentTimeMillis
   const textUntil = (expires: number) => agreementText(place, asked, expires)
@@ -130,8 +130,8 @@ export const agreementOf = Effect.fnUntraced(function* (operators: Operators, pl
 })
 
 /**
- * Stores an operator's signature over a text that is printed now, or was within a day; `problem` where it is nobody's.
- * Says how far they agree then.
+ * Stores an operator's signature over the text printed now or within the last day, and returns the progress. `problem`
+ * if it is no operator's signature.
  */
 export const takeAgreement = Effect.fnUntraced(function* (
   operators: Operators,
@@ -150,7 +150,7 @@ export const takeAgreement = Effect.fnUntraced(function* (
   return { operator: signer.operator, isNew, ...(yield* agreementOf(operators, place, asked)) }
 })
 
-/** Operators have not agreed to it yet: nothing was done. */
+/** Fails a verb that operators have not agreed to: nothing was changed. */
 class NotAgreed extends Data.TaggedError("NotAgreed")<{
   readonly asked: Agreement
   readonly shared: SharedApproval
@@ -159,7 +159,7 @@ class NotAgreed extends Data.TaggedError("NotAgreed")<{
 /** Answer of a verb that waits for operators: the text, who signed it, and who still may. */
 type Waiting = SharedApproval & { readonly waits: Agreement["kind"] }
 
-/** A halt or a stop, as it stands in what operators sign. */
+/** A halt or a stop in the text that operators sign. */
 export const haltNamed = ({
   seq,
   reason,
@@ -170,7 +170,7 @@ export const haltNamed = ({
   readonly at: number
 }): HaltNamed => ({ seq, reason: `${reason}, since ${new Date(at).toISOString()}` })
 
-/** Fails where the operators in force have not agreed; where there are none it stands in nobody's way. */
+/** Fails with `NotAgreed` unless the operators in force have agreed; passes if there are none. */
 export const needAgreement = Effect.fnUntraced(function* (treasury: Treasury, asked: Agreement) {
   const operators = yield* operatorsInForce
   if (neededOf(operators) === 0) return []
@@ -179,8 +179,8 @@ export const needAgreement = Effect.fnUntraced(function* (treasury: Treasury, as
 })
 
 /**
- * Does a verb that operators agree on. It says by `NotAgreed`, in the transaction that it then undoes, what it would
- * do; a signature is taken for exactly that, and the verb is tried again. `problem` where the signature is nobody's.
+ * Performs a verb that operators must agree to. Its transaction fails with `NotAgreed`, which holds the exact text to
+ * sign; a given signature is stored for that text, and the verb is tried once more.
  */
 export const agreeing = <A, E, R>(
   treasury: Treasury,

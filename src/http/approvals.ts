@@ -56,7 +56,7 @@ export const approvalViewOf = Effect.fnUntraced(function* (treasury: Treasury, i
   }
 })
 
-/** The same by the payment's id, or the start of one. */
+/** `approvalViewOf` by the payment's id, or the start of one. */
 export const findApproval = Effect.fnUntraced(function* (treasury: Treasury, id: string) {
   const found = yield* findIntent(id)
   if ("problem" in found) return found
@@ -71,7 +71,7 @@ export const storyWithApproval = Effect.fnUntraced(function* (treasury: Treasury
   return { ...story, approval: (yield* approvalViewOf(treasury, intent)) ?? null }
 })
 
-/** Takes an operator's signature for a payment, or says why not: `problem` with a status of HTTP. */
+/** Stores an operator's signature for a payment; `problem` if it does not count. */
 export const approve = Effect.fn("People.approve")(function* (
   treasury: Treasury,
   id: string,

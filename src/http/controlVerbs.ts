@@ -49,7 +49,7 @@ const agreeTo =
     return needAgreement(treasury, { kind: "resolve", payment: id, words, outcome, reason })
   }
 
-/** Does to a payment what a person asks, or says why not: `problem` with a status of HTTP. */
+/** Ends a payment as a person asks; `problem` if it must not end that way. */
 export const endPayment = Effect.fnUntraced(function* (
   treasury: Treasury,
   id: string,
@@ -104,7 +104,7 @@ const scopeProblem = (treasury: Treasury, scope: string, paused: ReadonlyArray<P
 const lasts = ({ until }: Pause): number => until ?? Number.POSITIVE_INFINITY
 const viewOf = ({ scope, reason, author, until }: Pause) => ({ scope, reason, author, until: until ?? null })
 
-/** The end of the year 9999: what comes later is written in no form that others read. */
+/** End of the year 9999: later times have no common text form. */
 const untilMax = 253_402_300_799_999
 
 /** Why a pause cannot end at a time; undefined where it can. */
@@ -120,7 +120,7 @@ const untilProblem = Effect.fnUntraced(function* (until: number | undefined) {
   )
 })
 
-/** Pauses a scope. `longest` is what keeps it paused for the longest time: this pause, or one that was there before. */
+/** Pauses a scope. `longest`: of its pauses, the one that ends last, this one or an earlier one. */
 export const pauseScope = Effect.fnUntraced(function* (treasury: Treasury, asked: typeof PauseBody.Type) {
   const { scope, reason, author, until } = asked
   const wrong = scopeProblem(treasury, scope) ?? (yield* untilProblem(until))
@@ -140,7 +140,7 @@ export const haltAll = Effect.fnUntraced(function* ({ reason, author }: typeof H
   return { halted: true }
 })
 
-/** Text of a HALT file that is no halt yet; undefined if there is no file, or what it says is in force. */
+/** Text of a HALT file that is not in force yet as a halt; undefined if there is none. */
 const newHaltFile = Effect.fnUntraced(function* (dataDir: string) {
   const said = yield* readHaltFile(dataDir)
   if (said === undefined) return undefined
@@ -149,7 +149,7 @@ const newHaltFile = Effect.fnUntraced(function* (dataDir: string) {
   return (yield* (yield* Controls).halts).some(isKnown) ? undefined : said
 })
 
-/** Halts by a HALT file, unless what it says is in force. */
+/** Halts by a HALT file, unless that halt is in force. */
 export const noteHaltFile = Effect.fnUntraced(function* (dataDir: string) {
   const said = yield* newHaltFile(dataDir)
   if (said !== undefined) yield* haltSigning("halt_file", said)
@@ -173,8 +173,8 @@ export interface StoreOwner {
 }
 
 /**
- * Ends the pauses of a scope; with scope all also the halts, and takes the HALT file away. Halts, and what the machine
- * stopped, end when the operators agree to it, all in force and the reason being what they signed.
+ * Ends the pauses of a scope; with scope all also the halts, and removes the HALT file. Halts and locks of the program
+ * end only if the operators agree: they sign the list of those in force and the reason.
  */
 export const resumeScope = Effect.fnUntraced(function* (
   where: StoreOwner,
@@ -183,7 +183,7 @@ export const resumeScope = Effect.fnUntraced(function* (
   // A pause can be ended even if nothing has its name any more.
   const unknown = scopeProblem(where.treasury, asked.scope, yield* (yield* Controls).pauses)
   if (unknown !== undefined) return unknown
-  // A HALT file that no daemon has seen yet is a halt as well: where operators are named nobody takes it away alone.
+  // A HALT file that no daemon has read yet counts as a halt: with operators, nobody removes it alone.
   if (asked.scope === "all" && neededOf(yield* operatorsInForce) > 0) yield* noteHaltFile(where.dataDir)
   // One transaction: a halt that comes meanwhile is in what the operators sign, or is not ended.
   const ended = (yield* Database).write(resume(where, asked))

@@ -136,7 +136,7 @@ const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRu
   }
 })
 
-/** The subjects that are meant: one by its name or its party's, or all. */
+/** Subjects by name or party; all if none is named. */
 const pick = (
   own: ReadonlyArray<string>,
   { name, subject }: Asking,
@@ -200,7 +200,7 @@ const paymentAnswer = Effect.fnUntraced(function* ({ treasury }: InForce, name: 
 
 type Story = Exclude<Effect.Success<ReturnType<typeof storyWithApproval>>, HttpProblem>
 
-/** `attempt`: that of which the transaction or the transfer was requested; null if the payment itself was. */
+/** `attempt`: the one whose transaction or transfer was asked for; null if the payment itself was. */
 const paymentOf = (story: Story, attempt: { readonly k: number; readonly isTransfer: boolean } | null) => ({
   about: "payment" as const,
   attempt,

@@ -34,7 +34,7 @@ const setHealth = (
   for (const condition of conditionNames) healthy.set({ treasury: name, condition }, isHealthy(condition) ? 1 : 0)
 }
 
-/** Without the store nobody knows whether a condition holds. */
+/** Sets all conditions as not healthy: without the store their state is unknown. */
 export const markUnknown = (metrics: Metrics["Service"], treasury: Treasury) =>
   setHealth(metrics, treasury, () => false)
 
@@ -42,8 +42,8 @@ export const markUnknown = (metrics: Metrics["Service"], treasury: Treasury) =>
 export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Treasury) {
   const metrics = yield* Metrics
   yield* readView().pipe(
-    Effect.tap((view) => shown(treasury, view)),
-    Effect.andThen(refresh(treasury)),
+    Effect.tap((view) => setViewGauges(treasury, view)),
+    Effect.andThen(setStoreGauges(treasury)),
     Effect.catchTag("StoreError", (error) => {
       markUnknown(metrics, treasury)
       return logEvent("metrics of the database are old", { reason: error.message })
@@ -53,7 +53,7 @@ export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Tr
 })
 
 /** Sets the gauges that are computed from the view of the page. */
-const shown = Effect.fnUntraced(function* (treasury: Treasury, view: View) {
+const setViewGauges = Effect.fnUntraced(function* (treasury: Treasury, view: View) {
   const metrics = yield* Metrics
   const { name } = treasury
   setHealth(metrics, treasury, (one) => view.conditions.every(({ condition }) => condition !== one))
@@ -76,14 +76,14 @@ const shown = Effect.fnUntraced(function* (treasury: Treasury, view: View) {
   }
 })
 
-const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
+const setStoreGauges = Effect.fnUntraced(function* (treasury: Treasury) {
   const metrics = yield* Metrics
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
   const name = treasury.name
   const { free } = yield* (yield* DiskSpace).room
   if (free !== undefined) metrics.storeFreeBytes.set(free)
-  yield* findings(treasury)
+  yield* setFindings(treasury)
   const open = yield* outbox.open
   for (const state of openIntentStates) {
     const own = open.filter((i) => i.state === state)
@@ -98,12 +98,12 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
     metrics.alertsPending.set({ receiver }, own?.n ?? 0)
     metrics.alertOldestPending.set({ receiver }, own === undefined ? 0 : Math.abs(now - own.oldest) / 1_000)
   }
-  yield* network(treasury)
-  levels(treasury, metrics)
-  yield* accounts(treasury, now)
-  yield* drift(treasury)
-  yield* quotas(treasury)
-  yield* limits(treasury)
+  yield* setNetwork(treasury)
+  setLevels(treasury, metrics)
+  yield* setBalances(treasury, now)
+  yield* setDrift(treasury)
+  yield* setQuotas(treasury)
+  yield* setLimits(treasury)
   metrics.ruleHold.reset()
   const longest = new Map<string, { readonly reason: string; readonly since: number }>()
   for (const m of yield* (yield* RuleStates).all) {
@@ -118,7 +118,7 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
 })
 
 /** The band of each account, beside its balance. */
-const levels = (treasury: Treasury, { accountLevel }: Metrics["Service"]) => {
+const setLevels = (treasury: Treasury, { accountLevel }: Metrics["Service"]) => {
   accountLevel.reset()
   for (const party of treasury.parties.values()) {
     for (const asset of treasury.assets.values()) {
@@ -131,7 +131,7 @@ const levels = (treasury: Treasury, { accountLevel }: Metrics["Service"]) => {
 }
 
 /** Clocks of the gateways, and what the network lists. */
-const network = Effect.fnUntraced(function* ({ name }: Treasury) {
+const setNetwork = Effect.fnUntraced(function* ({ name }: Treasury) {
   const metrics = yield* Metrics
   metrics.gatewayClockSkew.reset()
   const health = Option.getOrUndefined(yield* Effect.serviceOption(Health))
@@ -144,8 +144,8 @@ const network = Effect.fnUntraced(function* ({ name }: Treasury) {
   }
 })
 
-/** Differences of one account and asset, over all kinds of accounts, whichever way they go. */
-const drift = Effect.fnUntraced(function* (treasury: Treasury) {
+/** Absolute differences of a party's asset, summed over all its accounts. */
+const setDrift = Effect.fnUntraced(function* (treasury: Treasury) {
   const metrics = yield* Metrics
   const drifts = yield* (yield* Drifts).all
   metrics.reconcileDrift.reset()
@@ -162,7 +162,7 @@ const drift = Effect.fnUntraced(function* (treasury: Treasury) {
 })
 
 /** Payers' use of the network's transfer limit; an unknown use is left out, not zero. */
-const quotas = Effect.fnUntraced(function* (treasury: Treasury) {
+const setQuotas = Effect.fnUntraced(function* (treasury: Treasury) {
   const metrics = yield* Metrics
   metrics.epochTransfersUsed.reset()
   metrics.epochTransfersLimit.reset()
@@ -175,8 +175,8 @@ const quotas = Effect.fnUntraced(function* (treasury: Treasury) {
   }
 })
 
-/** Use of the policy's limits, signed or reserved. Another policy has other lines. */
-const limits = Effect.fnUntraced(function* (treasury: Treasury) {
+/** Use of the policy's limits, signed or reserved. Reset first: a changed policy has other lines. */
+const setLimits = Effect.fnUntraced(function* (treasury: Treasury) {
   const metrics = yield* Metrics
   metrics.policyUsed.reset()
   for (const { line, limit, share } of yield* limitUses(treasury)) {
@@ -185,7 +185,7 @@ const limits = Effect.fnUntraced(function* (treasury: Treasury) {
 })
 
 /** Findings on the ledger that no person has acknowledged yet. */
-const findings = Effect.fnUntraced(function* (treasury: Treasury) {
+const setFindings = Effect.fnUntraced(function* (treasury: Treasury) {
   const metrics = yield* Metrics
   const { duplicates, strangers } = yield* Findings
   metrics.duplicateExecutions.set({ treasury: treasury.name }, (yield* duplicates).length)
@@ -197,8 +197,8 @@ const findings = Effect.fnUntraced(function* (treasury: Treasury) {
   }
 })
 
-/** Balances of the accounts that the file names; nothing else may become a label. */
-const accounts = Effect.fnUntraced(function* (treasury: Treasury, now: number) {
+/** Balances of the accounts that the file names. Other accounts must not become labels. */
+const setBalances = Effect.fnUntraced(function* (treasury: Treasury, now: number) {
   const metrics = yield* Metrics
   const observations = yield* Observations
   const open = yield* (yield* Outbox).open

@@ -11,11 +11,11 @@ export const isQuorumLost = ({ network: { gateways, quorum } }: Pick<HealthFacts
   gateways.filter(({ state }) => state === "up" || state === "lagging").length < quorum &&
   gateways.some(({ state }) => state !== "unknown")
 
-/** Too few gateways are on our chain to agree: that is one page, and those of them that are down as well are none. */
+/** True if too few gateways are on our chain: `wrong_chain` pages for that, and `gateway_down` does not. */
 const isLostElsewhere = ({ gateways, quorum }: HealthFacts["network"]): boolean =>
   gateways.filter(({ otherChain }) => otherChain === null).length < quorum
 
-/** Each gateway that fails is an alert; once too few are left, which is one page, a further one is none. */
+/** One alert for each failing gateway, and one page once too few are left. */
 const partsOf = (gateways: ReadonlyArray<GatewayView>, isBad: boolean) => ({
   parts: gateways.map(({ name }) => name),
   pages: isBad ? ["too few that agree"] : [],
@@ -62,7 +62,7 @@ export const clock = ({ wrongClock, gap }: Pick<HealthFacts, "wrongClock" | "gap
 const unseen: ReadonlySet<string | null> = new Set(["stale", "disagreement"])
 const unsigned: ReadonlySet<string> = new Set(["proposed", "awaiting_approval", "reserved"])
 
-/** Consequences of too few answers: they have no alerts of their own. */
+/** Waiting rules and payments, as text: they have no alerts of their own. */
 const waitingText = ({ rules: all = [], intents = [] }: Partial<Pick<HealthFacts, "rules" | "intents">>): string => {
   const rules = all.filter(({ trial, reason }) => !trial && unseen.has(reason)).length
   const payments = intents.filter(({ state }) => unsigned.has(state)).length

@@ -56,7 +56,7 @@ const reachOf = Effect.fnUntraced(function* (place: StoreOwner) {
   })
 })
 
-/** Why a restored database is another treasury's, by its name or its keys; undefined where nothing says so. */
+/** Refusal if a restored database belongs to another treasury by its name or keys; undefined if not. */
 const foreignStore = Effect.fnUntraced(function* (place: StoreOwner) {
   if (!(yield* (yield* Controls).halts).some(({ reason }) => reason === restoredStore)) return undefined
   const { name } = place.treasury
@@ -177,7 +177,7 @@ export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
   }
 })
 
-/** No ledger of this kind is older: networks refuse a time before it. */
+/** Oldest time of any ledger: networks refuse earlier ones. */
 const oldest = nanosOf(Date.UTC(2020, 0, 1, 0, 0, 1))
 
 /** Has the daemon read every balance change since a time (Unix nanoseconds), now or when it runs next. */
@@ -196,6 +196,6 @@ export const askBackfill = Effect.fn("Backfill.ask")(function* (since: bigint, k
   }
   const asked = yield* observations.backfillSince(at)
   yield* (yield* Signals).wake("backfill")
-  // Without an end it is known already, or requested.
+  // Without an end it is stored already, or requested.
   return { since: isoOf(at), until: asked === undefined ? null : isoOf(asked.until) }
 })

@@ -40,14 +40,14 @@ const rulesOf = (file: unknown): ReadonlyArray<RuleText> => {
   return Array.isArray(rules) ? rules.filter(isRule) : []
 }
 
-/** Every value of a rule as written, by its path. */
+/** All values of a rule as written, by path. */
 const leaves = (value: unknown, path: string, into: Map<string, string>): ReadonlyMap<string, string> => {
   if (typeof value !== "object" || value === null) return into.set(path, String(value))
   for (const [key, inner] of Object.entries(value)) leaves(inner, path === "" ? key : `${path}.${key}`, into)
   return into
 }
 
-/** Rules that one of two files, as written and joined, has and the other has not or has otherwise. */
+/** Differences between the rules of two files, as written, overlays applied. */
 const ruleChanges = (before: unknown, after: unknown): ReadonlyArray<RuleChange> => {
   const [old, next] = [rulesOf(before), rulesOf(after)]
   const removed = old
@@ -115,7 +115,7 @@ export const planOf = Effect.fn("Plan.plan")(function* ({ plan, inForce, asLastS
     .pipe(Effect.provideService(Clock.Clock, clock))
 })
 
-/** A clock that stands: both configurations are judged at the same moment. */
+/** A stopped clock: both configurations are judged at the same moment. */
 const clockAt = (clock: Clock.Clock, at: number): Clock.Clock => ({
   currentTimeMillisUnsafe: () => at,
   currentTimeMillis: Effect.succeed(at),
@@ -131,7 +131,7 @@ const judge = Effect.fnUntraced(function* (config: InForce, asLastSeen: boolean,
   const { treasury, mode } = config
   return yield* Effect.gen(function* () {
     const seen = yield* takeSnapshot(memories)
-    // The daemon had compared what this process has not; if it had not, its own decisions say so.
+    // The comparison with the gateway is the daemon's: this process has made none.
     const snapshot = { ...seen, answers, ...(asLastSeen ? { catchingUp: undefined } : {}) }
     const context = yield* peekRound(snapshot, memories)
     const { conclusions } = decideRound(context)
@@ -185,7 +185,7 @@ const paymentsOf = ({ subjects }: Plan): ReadonlyArray<PlannedPayment> =>
     [...payments, ...(soon?.payments ?? [])].map((payment) => ({ rule, subject, ...payment })),
   )
 
-/** By base units: the same figure of another asset, or under other decimals, is another payment. */
+/** Payments of `a` that are not in `b`. Compared by base units: under other decimals it is another payment. */
 const without = (a: ReadonlyArray<PlannedPayment>, b: ReadonlyArray<PlannedPayment>) => {
   const known = new Set(b.map((payment) => JSON.stringify(payment)))
   return a.filter((payment) => !known.has(JSON.stringify(payment)))

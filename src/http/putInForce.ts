@@ -27,7 +27,7 @@ import { operatorsIn } from "./agreeing.ts"
 
 const hashKey = "configHash"
 
-/** Hash of the configuration that this store saw last; undefined where it has seen none. */
+/** Hash of the last configuration of this database; undefined if there was none. */
 export const hashLastSeen = Effect.flatMap(Settings, ({ get }) => get(hashKey))
 
 /** The last refusal of changed files, until files are put in force. It outlives the process. */
@@ -46,9 +46,9 @@ export interface ChangeEntry {
 }
 
 /**
- * Notes durably which configuration a process runs by: its journal entry, its terms where it is live, and what
- * its rules remember. Call it in the transaction that puts it in force. `before` are the rules that they replace;
- * undefined at a start. Returns the number of the entry; undefined where nothing changed.
+ * Records the configuration of this process: its journal entry, its terms if it is live, and the adapted state of its
+ * rules. Call it in the transaction that puts it in force. `before`: the rules that it replaces; undefined at a start.
+ * Returns the number of the entry; undefined if nothing changed.
  */
 export const putInForce = Effect.fn("Config.putInForce")(function* (
   next: InForce,
@@ -87,12 +87,12 @@ const scopesOf = ({ parties, assets }: Terms): ReadonlyArray<readonly [name: str
   ...[...assets.values()].map(({ symbol, id }) => [`asset:${symbol}`, `asset:${id}`] as const),
 ]
 
-/** Keys and assets of names, as text. The terms' hash has no names: of two receivers either may have the other's. */
+/** Keys and assets by name, as text. The terms' hash contains no names, so two parties may have swapped theirs. */
 const namesOf = (terms: Terms): string => scopesOf(terms).map(String).sort().join()
 
 /**
- * Pauses go by the key of a party or the id of an asset. Where the name has another one now, they hold for it too;
- * where both are gone, for the name, which may come back with another one.
+ * Pauses are stored by a party's key or an asset's id. If the name now stands for another one, the pause covers that
+ * one too; if both are gone, it is kept by the name, which may come back.
  */
 const carryPauses = Effect.fnUntraced(function* (before: Terms, now: Terms) {
   const controls = yield* Controls
@@ -107,14 +107,14 @@ const carryPauses = Effect.fnUntraced(function* (before: Terms, now: Terms) {
   }
 })
 
-/** Raised before it is in force: still for those whom it takes the pages from. */
+/** Alerts the receivers that get no pages any more. Call it before the new routes are in force. */
 const alertUnpaged = Effect.fnUntraced(function* (seq: number, subject: string, before: AlertConfig, now: AlertConfig) {
   const names = pagedNoMore(before, now)
   if (names.length === 0) return
   yield* raise("receivers_changed", { seq, treasury: subject, names: names.join(", ") })
 })
 
-/** With so few the loss of one key leaves nobody who can agree to anything. */
+/** With this few operators, the loss of one key prevents all agreements. */
 const operatorsFew = 2
 
 /** Journals and alerts if operators are named for the first time, or if fewer people can end halts. */
@@ -135,7 +135,7 @@ const alertOnOperatorChange = Effect.fnUntraced(function* (
   yield* raise("operators_changed", { seq, treasury: subject, detail })
 })
 
-/** All durable together, or none; what was not committed is not remembered either. */
+/** Writes in one transaction. If it fails, the cached state of rules is forgotten. */
 export const asOne = Effect.fnUntraced(function* <A, E, R>(write: Effect.Effect<A, E, R>) {
   const states = yield* RuleStates
   return yield* (yield* Database).write(write, states.forget)
@@ -161,7 +161,7 @@ const knownAs = ({ name, url }: GatewayConfig) => ({
   hash: createHash("sha256").update(url.replace(/\/+$/, "")).digest("hex"),
 })
 
-/** Which gateways a start exchanges, and notes them for the next; undefined where all are the same or none is known. */
+/** Gateways that changed since the last start; undefined if none did. Stores the present ones for the next start. */
 export const changedGateways = Effect.fnUntraced(function* ({ network }: Treasury) {
   const settings = yield* Settings
   const before = decode(yield* settings.get(key))
@@ -182,8 +182,8 @@ export const gatewayWords = ({ removed, added }: GatewayChange): string =>
   ].join("; ")
 
 /**
- * Gateways decide what is believed. Where fewer of the old ones are left than must agree, new ones alone can say
- * anything, which is a page; any other exchange is a ticket.
+ * Alerts to changed gateways. A page if fewer former ones are left than must agree, since new ones alone then decide
+ * what is believed; else a ticket.
  */
 export const alertOnGatewayChange = Effect.fnUntraced(function* (
   seq: number | undefined,

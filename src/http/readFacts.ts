@@ -15,9 +15,9 @@ import { troubleKey } from "./conditionTable.ts"
 import { refusedReload } from "./putInForce.ts"
 import type { HealthFacts, OutOfBand, View } from "./View.ts"
 
-/** From the decision to a balance that shows the payment, beside what the rule itself waits for. */
+/** Time from a decision to a balance that shows the payment, without the rule's own waits. */
 const paymentMillis = 60_000
-/** A rule that rests by its own hours is not late meanwhile. */
+/** Hold reasons during which an account does not count as out of band. */
 const resting: ReadonlySet<string | null> = new Set(["outside_hours", "maintenance", "not_due"])
 
 const timesIn = recordOf(Schema.Finite)
@@ -30,8 +30,7 @@ type Accounts = Pick<View, "mode" | "accounts" | "rules">
 const nameOf = ({ party, asset }: View["accounts"][number]): string => `${party}/${asset}`
 
 /**
- * Accounts out of band now, each with its start. One whose rule may not pay starts again once the rule may, and all do
- * in another mode.
+ * Accounts out of band now, each with its start. The start is reset while the rule may not pay, and in another mode.
  */
 const sinceOf = ({ mode, accounts, rules }: Accounts, before: ReadonlyMap<string, number>, now: number) =>
   accounts
@@ -72,14 +71,14 @@ export const noteOutOfBand = Effect.fnUntraced(function* (view: Accounts, now: n
   yield* keep(new Map(sinceOf(view, yield* known, now).map(({ key, since }) => [key, since])))
 })
 
-/** Setting: since when alerts wait for each receiver, and pages, by the rounds of this process. */
+/** Setting: since when alerts, and pages, wait for each receiver. */
 const waits = Effect.map(Settings, (settings) => timesIn(settings, "undelivered"))
 
 const pageKey = (receiver: string): string => `page ${receiver}`
 
 /**
- * Start of each wait. The times at which alerts were raised do not tell it: nobody may have run then, one that is
- * repeated or escalates is older, and a clock may have been wrong.
+ * Start of each wait. The times of the alerts do not show it: no process may have run then, repeated and escalated
+ * alerts are older, and a clock may have been wrong.
  */
 const waitingSince = (pending: ReadonlyArray<Pending>, before: ReadonlyMap<string, number>, now: number) =>
   new Map(
@@ -112,7 +111,7 @@ export const noteUndelivered = Effect.fnUntraced(function* (now: number) {
 export const forgetUndelivered = Effect.flatMap(waits, ({ keep }) => keep(new Map()))
 
 const dayMillis = 86_400_000
-/** A disk at its bound would be low and not low in turn: this much more room ends it. */
+/** Factor of the bound at which low space ends, so that it does not alternate. */
 const endShare = 1.25
 
 /** Facts that the view does not show. */
@@ -151,7 +150,7 @@ export const readFacts = Effect.fnUntraced(function* (
   } satisfies HealthFacts
 })
 
-/** True while a payment is open, or a rule needs one: without either nothing shows that a form is decoded again. */
+/** True while a payment is open or a rule needs one: otherwise nothing shows that a wire form is decoded again. */
 const isNeeded = ({ intents, rules }: Pick<View, "intents" | "rules">): boolean =>
   intents.some(({ open }) => open) ||
   rules.some(({ kind, trial, state }) => kind !== "alert" && kind !== "notify" && !trial && state !== "inactive")

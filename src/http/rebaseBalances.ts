@@ -27,7 +27,7 @@ import { problem } from "./stories.ts"
 
 export const RebaseBody = Schema.Struct({
   party: Words,
-  /** A gateway may name one as it likes, or not at all. */
+  /** Symbol or id; gateways may report any text, or none. */
   asset: Schema.String.check(Schema.isMaxLength(256)),
   reason: Words,
   author: Words,
@@ -44,7 +44,7 @@ const notRead = {
   apart: "no quorum of the gateways reports the same balances",
 }
 
-/** Readings of balances at most; a newer block may overtake each. */
+/** Upper bound of readings; a newer block may overtake each. */
 const readingsMax = 3
 
 /**
@@ -84,7 +84,7 @@ interface Anew {
   readonly asked: Asked
 }
 
-/** Undefined where rows are known beyond the balances read: they would be lost. */
+/** Replaces the account's rows; undefined if newer rows than the balances read are known, which would be lost. */
 const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, base, isByRows, asked }: Anew) {
   const { party, asset } = account
   const isOwn = (one: Account) => one.party === party && one.asset === asset
@@ -153,7 +153,7 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
   return { rebased: subject, rows, symbol: pin?.symbol, decimals: pin?.decimals, accounts }
 })
 
-/** How the payment ends. One that waits until rows and balances agree would wait for ever. */
+/** How a person ends the payment: an unsigned one waits for equal balances, and would wait forever. */
 const endOf = Effect.fnUntraced(function* (intent: Intent) {
   if (!isUnsigned(intent)) return "wait for its end"
   const verb = (yield* (yield* Outbox).attempts(intent.id)).length === 0 ? "cancel" : "abandon"

@@ -32,7 +32,7 @@ interface Refusal {
   /** Problems, the most important first. */
   readonly lines: ReadonlyArray<string>
   readonly remedy: string
-  /** Command that puts it in force all the same, if it is meant. */
+  /** Command that puts it in force anyway. */
   readonly meant?: string
 }
 
@@ -44,7 +44,7 @@ const refusedFor = (problems: ReadonlyArray<Problem>, isConfig: boolean): Refusa
   remedy: `${isConfig ? 'correct the file, then "cofferer reload --reason TEXT"; ' : ""}until then what was in force stays in force`,
 })
 
-/** The last good configuration stays, and alerts are sent. */
+/** Records and alerts a refusal. The configuration in force stays. */
 const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, refusal: Refusal) {
   const { name } = old.treasury
   const metrics = yield* Metrics
@@ -63,7 +63,7 @@ const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, 
   return { _tag: "Refused" as const, isConfig, detail, remedy }
 })
 
-/** Pauses and locks of rules that a changed file no longer has: under another name the rule would go on. */
+/** Problems for pauses and locks of rules missing in a changed file: under another name the rule would pay again. */
 const orphanProblems = Effect.fnUntraced(function* (old: Treasury, next: Treasury) {
   const [had, has] = [old, next].map(({ rules }) => new Set(rules.map(({ name }) => name)))
   return (yield* (yield* Controls).pauses).flatMap(({ scope, reason }): ReadonlyArray<Problem> => {
@@ -79,8 +79,8 @@ const orphanText = (scope: string, reason: string): string =>
   `${scope} stops a rule that the file has no more: ${reason}`
 
 /**
- * A start cannot refuse such a file. Each rule that was not in force here may be the stopped one, and is stopped in its
- * place.
+ * Keeps stops of missing rules at a start, which cannot refuse the file: each rule that was not in force here may be
+ * the renamed one, and is stopped.
  */
 const keepStops = Effect.fn("Config.keepStops")(function* ({ rules }: Treasury) {
   const controls = yield* Controls
@@ -175,7 +175,7 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   return { _tag: "Reloaded", hash: after.all, parts, weaker } satisfies Reloaded
 })
 
-/** Why the terms of a changed file do not come into force; undefined where they do. */
+/** Why the terms of a changed file do not come into force; undefined if they do. */
 const refusalOf = Effect.fnUntraced(function* (
   old: InForce,
   next: InForce,
@@ -190,7 +190,7 @@ const refusalOf = Effect.fnUntraced(function* (
   return approval.isEnough ? undefined : refusedAsWeaker(weaker, approval.advice)
 })
 
-/** Journals at a start which configuration is in force here, or halts where its terms are nobody's yet. */
+/** Records the configuration at a start, or halts if nobody has agreed to its weaker terms. */
 export const noteStarted = Effect.fn("Config.started")(function* () {
   const inForce = (yield* ConfigInForce).now()
   const { treasury, mode } = inForce
@@ -219,7 +219,7 @@ export const noteStarted = Effect.fn("Config.started")(function* () {
   yield* asOne(Effect.andThen(started(inForce, entry), ends))
 })
 
-/** Gateways change at a start alone. */
+/** Records the configuration and the gateways, which change only at a start. */
 const started = Effect.fnUntraced(function* (inForce: InForce, entry: ChangeEntry) {
   const { treasury } = inForce
   const change = yield* changedGateways(treasury)

@@ -49,7 +49,7 @@ export const intentView = Effect.fnUntraced(function* (intent: Intent, treasury?
 
 const listMax = 1_000
 
-/** How many rows a list shows: as many as it was asked for, up to `max`; 20 where the limit is no number of rows. */
+/** Number of rows of a list: the requested limit, at most `max`; 20 if it is not a positive integer. */
 export const rowsShown = (limit: number, max: number): number =>
   Number.isInteger(limit) && limit > 0 ? Math.min(limit, max) : 20
 
@@ -104,7 +104,7 @@ export const storyOf = Effect.fnUntraced(function* (id: string) {
   }
 })
 
-/** More entries between a payment's first and last make a receipt that nobody can hand on. */
+/** Upper bound of journal entries between a payment's first and last in a receipt. */
 const linksMax = 100_000
 
 /** The receipt of a payment, by its id or the start of one. */

@@ -23,9 +23,11 @@ import { Words } from "./controlVerbs.ts"
 import { asOne, endRefusal, putInForce } from "./putInForce.ts"
 import { problem } from "./stories.ts"
 
-/** Loads a treasury from files that a caller names to the daemon. If it is not usable, no content of the files is in
- * the answer: the daemon may read more than the caller. The command line reads them itself first, and prints their
- * problems. */
+/**
+ * Loads a treasury from files that a caller names to the daemon. The answer for unusable files has none of their
+ * content: the daemon may read more than the caller. The command line reads them itself first, and prints their
+ * problems.
+ */
 export const loadAsked = Effect.fnUntraced(function* (files: readonly [string, ...ReadonlyArray<string>]) {
   const loaded = yield* Effect.result(loadTreasury(...files))
   if (Result.isSuccess(loaded)) return { treasury: loaded.success }
@@ -221,7 +223,7 @@ const isHourOver = Effect.fnUntraced(function* ({ since }: Acceptance) {
   return false
 })
 
-/** A check that is later than this was kept back: the machine slept, and nobody's halt was heard. */
+/** A check delayed by more than this restarts the hour: the machine slept, and no halt was possible. */
 const sleptMillis = 60_000
 
 export const termsLoop = Effect.gen(function* () {
@@ -232,8 +234,8 @@ export const termsLoop = Effect.gen(function* () {
 }).pipe(Effect.forever)
 
 /**
- * A person's word for the terms of the file that halts this start. Where the terms in force name no operators they come
- * into force at once; else, with a reason, after an hour in which any halt stops it.
+ * Accepts the terms of the file that halted this start. Without operators in the terms in force they come into force at
+ * once; else, with a reason, after an hour in which any halt stops it.
  */
 export const acceptTerms = Effect.fn("People.acceptTerms")(function* (asked: typeof AcceptBody.Type) {
   return yield* (yield* ConfigInForce).reloading(accept(asked))
@@ -287,10 +289,10 @@ const beginHour = Effect.fnUntraced(function* (
   yield* logEvent("terms accepted", { terms: hash, author, reason })
 })
 
-/** Longer, and a message on a telephone is not read. */
+/** Longer messages are not read on a telephone. */
 const alertCharsMax = 800
 
-/** As many of the lines as there is room for, the first always; how many are left out is said. */
+/** As many lines as fit into an alert, at least the first, and the number of those left out. */
 export const listed = (lines: ReadonlyArray<string>): string => {
   const ends = lines.map((_, i) => lines.slice(0, i + 1).join("; ").length)
   const fit = Math.max(1, ends.filter((end) => end <= alertCharsMax).length)

@@ -110,13 +110,13 @@ interface LimitUse {
   readonly share: number
 }
 
-/** The lines of the policy as people read them, with what of their last 24 hours is used. */
+/** Lines of the policy with their use in the last 24 hours, for people. */
 export const limitViews = Effect.fnUntraced(function* (treasury: Treasury) {
   const uses = yield* usesOf(treasury)
   return uses.map((use): PolicyView => paymentView(treasury, use))
 })
 
-/** The same for machines. perTransfer is not among them: it is not used up. */
+/** Use of the policy's limits for metrics, without perTransfer, which is not used up. */
 export const limitUses = Effect.fnUntraced(function* (treasury: Treasury) {
   return (yield* usesOf(treasury)).flatMap(
     ({ line, use: { amount, count } }): ReadonlyArray<LimitUse> => [
@@ -135,7 +135,7 @@ const usesOf = Effect.fnUntraced(function* ({ policy }: Treasury) {
   return policy.lines.map((line) => ({ line, use: periodUse(known, line, []) }))
 })
 
-/** A limit of nothing is used up. */
+/** Used share of a limit; a limit of zero counts as used up. */
 const shareOf = (used: bigint, limit: bigint): number => (limit === 0n ? 1 : Number((used * 1_000n) / limit) / 1_000)
 
 const countShare = ({ transfersPer24h }: Pick<PolicyLine, "transfersPer24h">, count: number): number =>
@@ -169,7 +169,7 @@ const paymentView = (
   }
 }
 
-/** State of each rule with its reason: first those that alert people, then in the order of the file. */
+/** State of each rule with its reason: firing alert rules first, then in the order of the file. */
 export const ruleViews = (
   treasury: Treasury,
   memories: ReadonlyArray<RuleMemory>,
@@ -205,7 +205,7 @@ const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>, mode: 
     }))
   })
 
-/** Begins the sentence of a rule whose payments are not made: it decides by other balances than the accounts show. */
+/** Prefix for a rule that only simulates: it decides by other balances than the accounts show. */
 const rehearsalText = (rule: PayingRule, mode: Mode): string => {
   if (rule.trial) return "on trial, pays nothing; "
   return isRehearsed(mode, rule) ? "rehearsed, as if its payments had been made; " : ""

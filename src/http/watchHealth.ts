@@ -15,7 +15,7 @@ import type { View } from "./View.ts"
 
 const waitMillis = 5_000
 
-/** Hears of the treasury's headline, every few seconds. Default: nobody does. */
+/** Receives the treasury's headline every few seconds. Default: none. */
 export const HeadlineSink = Context.Reference<(sentence: View["sentence"]) => void>("cofferer/http/HeadlineSink", {
   defaultValue: () => () => {},
 })
@@ -44,7 +44,7 @@ export const watchHealth = Effect.fn("Health.watch")(function* () {
 })
 
 const dayMillis = 86_400_000
-/** A third; shares are rounded to thousandths. */
+/** One third; shares are rounded to thousandths. */
 const shareMax = 0.333
 
 /** Alerts to limits of which a third is used before noon (UTC), once a day each. */
@@ -106,7 +106,7 @@ const watchOne = Effect.fnUntraced(function* (name: ConditionName, view: View) {
   )
 })
 
-/** Since when (Unix milliseconds) a condition holds for one of its parts, and whether people heard of it. */
+/** Since when (Unix milliseconds) a condition holds for one of its parts, and if it was alerted. */
 const partsIn = recordOf(Schema.Struct({ since: Schema.Finite, isTold: Schema.Boolean }))
 const joinedMax = 10
 
@@ -132,7 +132,7 @@ const alert = Effect.fnUntraced(function* (
   return yield* raise("health", { ...factsOf(condition, noted.since), severity: urgency, mark, text, remedy }, to)
 })
 
-/** A first reading is awaited without colour, and not for long. */
+/** Conditions that page at any severity. */
 const alwaysPages: ReadonlySet<ConditionName> = new Set(["stale"])
 
 const factsOf = (condition: ConditionName, since: number) => ({
@@ -142,7 +142,7 @@ const factsOf = (condition: ConditionName, since: number) => ({
   since: new Date(since).toISOString(),
 })
 
-/** The loop that no gateway holds up. */
+/** The health loop. No gateway blocks it. */
 export const healthLoop = Effect.flatMap(Metrics, ({ counted }) =>
   counted("health", Effect.andThen(watchHealth(), noteWritten)).pipe(
     Effect.andThen(Effect.sleep(waitMillis)),

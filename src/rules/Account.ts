@@ -6,13 +6,13 @@ export interface Party {
   readonly name: string
   readonly publicKey: PublicKey
   readonly signer: { readonly file: string } | { readonly sandbox: string } | undefined
-  /** Base units by asset id that no payment of a rule or a person may take the free balance below. */
+  /** Lowest free balance that payments of rules and people may leave, in base units by asset id. */
   readonly floor: ReadonlyMap<string, BaseUnits>
-  /** Transfers of each epoch of the network that rules leave to people. */
+  /** Transfers per epoch of the network that rules leave to people. */
   readonly transfersKept: number
 }
 
-/** An address outside of the network under the name that the file gives it. It is never a party. */
+/** A named address outside of the network. It is never a party. */
 export interface External {
   readonly name: string
   readonly address: ExternalAddress
@@ -20,11 +20,11 @@ export interface External {
 
 export type Receiver = Party | External
 
-/** Under which the policy and the ledger know a receiver. */
+/** Public key or address by which policy and ledger identify a receiver. */
 export const receiverKey = (receiver: Receiver): PublicKey | ExternalAddress =>
   "address" in receiver ? receiver.address : receiver.publicKey
 
-/** An asset pinned by id, so that a newcomer with the same symbol changes nothing. */
+/** An asset pinned by id: another asset with the same symbol changes nothing. */
 export interface PinnedAsset {
   readonly symbol: string
   readonly id: string
@@ -41,7 +41,7 @@ export interface RuleAccount {
   readonly balance: BalanceKind
 }
 
-/** A part as a fraction of whole numbers: 0.2 % is 2/1000. */
+/** A fraction of whole numbers: 0.2 % is 2/1000. */
 export interface Share {
   readonly numerator: bigint
   readonly denominator: bigint

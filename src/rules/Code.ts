@@ -33,7 +33,7 @@ export type CodeAnswer = (
 ) & {
   /** True if the function read the time: another minute may then have another answer. */
   readonly timed: boolean
-  /** Unix milliseconds before which it is not called again: this answer stands for that time. */
+  /** Unix milliseconds until which this answer is used and the function is not called again. */
   readonly until?: number
 }
 
@@ -48,8 +48,8 @@ export interface Code {
   /** SHA-256 in hex over its file and all files that it imports. */
   readonly hash: string
   /**
-   * Calls it; `now` is the time of the evaluation, Unix milliseconds. One call at a time: while another one runs, the
-   * promise is that one's, and its answer says so.
+   * Calls it; `now` is the time of the evaluation, Unix milliseconds. One call at a time: while one runs, its promise
+   * is returned, with the input of that call.
    */
   readonly ask: (seen: CodeSeen, now: number) => Answered | Promise<Answered>
 }

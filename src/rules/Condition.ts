@@ -5,10 +5,10 @@ import { timeText } from "../domain/Time.ts"
 import { accountName, type Party, type PinnedAsset, percent, type RuleAccount, type Share } from "./Account.ts"
 import type { Hours } from "./Schedule.ts"
 
-/** On which side of a number a value must lie for the condition to hold; the number itself is on neither. */
+/** Side of a number on which a value must lie. The number itself is on neither side. */
 export type Side = "below" | "above"
 
-/** A number to compare a change with: base units, or a part of the earlier balance. Both may be negative. */
+/** Bound of a change: base units, or a share of the earlier balance. Both may be negative. */
 export type Step = { readonly _tag: "Units"; readonly units: bigint } | ({ readonly _tag: "Share" } & Share)
 
 /** Condition of an alert rule. */
@@ -40,7 +40,7 @@ export type Condition =
       readonly asset: PinnedAsset | undefined
       readonly longerThanMillis: number
     }
-  /** A rule is silent, for this reason or for any but that there is nothing to do. */
+  /** A rule holds for this reason; undefined: for any reason except that there is nothing to do. */
   | {
       readonly _tag: "Held"
       readonly rule: string
@@ -48,23 +48,23 @@ export type Condition =
       readonly longerThanMillis: number
     }
 
-/** Tells people when a condition holds, and when it is over. */
+/** Alerts when a condition holds, and when it is over. */
 export interface AlertRule {
   readonly kind: "alert"
   readonly name: string
   readonly when: Condition
-  /** Must hold before it is over; undefined: it is over as soon as `when` is not so any more. */
+  /** Condition that ends the alert; undefined: it ends as soon as `when` no longer holds. */
   readonly clear: Condition | undefined
   readonly severity: "page" | "ticket" | "info"
-  /** The condition must hold this long before alerts are sent, and be over as long before they hear of that. */
+  /** Time for which the condition must hold before an alert, and be over before its all-clear. */
   readonly forMillis: number
-  /** Between two alerts of the rule. */
+  /** Shortest time between two alerts of the rule. */
   readonly cooldownMillis: number
-  /** People hear of it in these hours alone; undefined: always. */
+  /** Hours in which it alerts; undefined: always. */
   readonly during: Hours | undefined
 }
 
-/** A balance of the past that a condition compares with. */
+/** An earlier balance that a condition compares with. */
 export interface Past {
   readonly account: RuleAccount
   readonly overMillis: number
@@ -73,7 +73,7 @@ export interface Past {
 /** A condition without others in it. */
 export type PlainCondition = Exclude<Condition, { readonly of: unknown }>
 
-/** The conditions in it that hold no others. */
+/** The conditions without others in them. */
 const plainIn = (condition: Condition): ReadonlyArray<PlainCondition> => {
   switch (condition._tag) {
     case "All":
@@ -92,15 +92,15 @@ export const partsOf = ({ when, clear }: AlertRule): ReadonlyArray<PlainConditio
   ...(clear === undefined ? [] : plainIn(clear)),
 ]
 
-/** All balances of the past that an alert's rule needs. */
+/** Earlier balances that an alert rule needs. */
 export const pastsOf = (rule: AlertRule): ReadonlyArray<Past> =>
   partsOf(rule).flatMap((part) => (part._tag === "Change" || part._tag === "Rate" ? [part] : []))
 
-/** Names a balance of the past. */
+/** Key of an earlier balance. */
 export const pastKey = ({ account: { party, asset, balance }, overMillis }: Past): string =>
   `${party.publicKey} ${asset.id} ${balance} ${overMillis}`
 
-/** "hot/USDT is below 10,000": what a condition waits for, for people. */
+/** The condition as text: "hot/USDT is below 10,000". */
 export const conditionText = (condition: Condition): string => {
   switch (condition._tag) {
     case "All":

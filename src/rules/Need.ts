@@ -29,7 +29,7 @@ export type Need =
       readonly detail: string
       /** Unix milliseconds of the next planned time. */
       readonly next: number
-      /** Planned time (Unix seconds) up to which all is done or let go; it becomes the episode. */
+      /** Planned time (Unix seconds) up to which all times are paid or dropped; it becomes the episode. */
       readonly episode: number
       readonly letGo?: LetGo
     }
@@ -54,7 +54,7 @@ export interface KindInput<K extends Subject["kind"]> {
   readonly snapshot: Snapshot
   /** Base units of each of the subject's accounts, in their order. */
   readonly balances: ReadonlyArray<bigint>
-  /** Last concluded episode; undefined where the subject was never looked at. */
+  /** Last concluded episode; undefined if the subject was never evaluated. */
   readonly episode: number | undefined
 }
 
@@ -64,7 +64,7 @@ export interface Notice {
   readonly rule: string
   /** The subject, or the rule again. */
   readonly subject: string
-  /** The event in a few words, without the alert's additions. */
+  /** Short text of the event, without the alert's additions. */
   readonly brief: string
   /** The open or ended funding request. */
   readonly request?: Pick<FundingRequest, "episode" | "from" | "to" | "asset" | "amount" | "decimals">

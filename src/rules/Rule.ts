@@ -9,11 +9,11 @@ import type { Hours, Schedule, Window } from "./Schedule.ts"
 export interface Level extends RuleAccount {
   /** topUp and request act below it; sweep, split and withdraw above it. */
   readonly trigger: BaseUnits
-  /** Where the payment brings the balance to. */
+  /** Balance after the payment. */
   readonly target: BaseUnits
 }
 
-/** A receiver and its part of the whole: parts count in proportion to each other, whatever they add up to. */
+/** A receiver and its weight. Weights count in proportion; their sum is arbitrary. */
 export interface Weight {
   readonly party: Party
   readonly weight: bigint
@@ -25,7 +25,7 @@ export interface RuleBase {
   readonly forMillis: number
   /** Between two executed payments for the same account. */
   readonly cooldownMillis: number
-  /** The balances must be this much younger than our last payment's block before they are judged again. */
+  /** Balances count only once they are this much newer than the block of our last payment. */
   readonly settleMillis: number
   /** Balances older than this move no money; undefined: the network's limit holds. */
   readonly maxAgeMillis: number | undefined
@@ -35,9 +35,9 @@ export interface RuleBase {
   readonly floor: ReadonlyMap<string, BaseUnits>
   /** Lower numbers take scarce funds and transfers first. */
   readonly priority: number
-  /** Payment if the payer cannot cover the need above its floor: a part, or none. */
+  /** What is paid if the payer cannot cover the need above its floor: a part, or nothing. */
   readonly onShort: "partial" | "hold"
-  /** A balance that was never seen holds the rule, or counts as nothing. */
+  /** Effect of a balance without data: it holds the rule, or counts as zero. */
   readonly onNoData: "hold" | "zero"
   /** The hours in which it may pay; undefined: always. */
   readonly during: Hours | undefined
@@ -69,11 +69,11 @@ export interface RebalanceRule extends RuleBase {
   readonly balance: BalanceKind
   /** At least two parties; none twice. */
   readonly weights: ReadonlyArray<Weight>
-  /** How far an account may be from its share, as a part of the group's whole. */
+  /** Largest distance of an account from its share, as a fraction of the group's total. */
   readonly tolerance: Share
 }
 
-/** Divides what an account holds over its target among receivers. */
+/** Divides an account's balance above its target among receivers. */
 export interface SplitRule extends RuleBase {
   readonly kind: "split"
   readonly level: Level
@@ -90,14 +90,14 @@ export interface PayoutRule extends RuleBase {
   readonly schedule: Schedule
 }
 
-/** Asks people for money whose key is elsewhere. */
+/** Requests money from people whose key is elsewhere. */
 export interface RequestRule extends RuleBase {
   readonly kind: "request"
   readonly from: Party
   readonly level: Level
 }
 
-/** Takes what an account holds over its target out of the network. */
+/** Withdraws an account's balance above its target from the network. */
 export interface WithdrawRule extends RuleBase {
   readonly kind: "withdraw"
   readonly level: Level
@@ -110,18 +110,18 @@ export interface CodeRule extends RuleBase {
   /** Accounts whose balances the function receives; at least one, none twice. */
   readonly accounts: ReadonlyArray<RuleAccount>
   readonly from: Party
-  /** All whom it may pay; at least one, none twice, never the payer. */
+  /** Receivers that it may pay; at least one, none twice, never the payer. */
   readonly to: ReadonlyArray<Party>
   readonly asset: PinnedAsset
   /** Called before an evaluation, never within one. */
   readonly code: Code
 }
 
-/** Tells people of an asset's new status. */
+/** Alerts when an asset gets a new status. */
 export interface NotifyRule {
   readonly kind: "notify"
   readonly name: string
-  /** A pinned asset, or any that the network lists. */
+  /** A pinned asset, or every asset that the network lists. */
   readonly asset: PinnedAsset | "any"
   readonly becomes: ReadonlyArray<AssetStatusWord>
 }

@@ -8,7 +8,7 @@ export interface RuleMemory extends Memory {
   readonly rule: string
   readonly subject: string
   readonly state: RuleState
-  /** Why it is silent; undefined while it acts. */
+  /** Why it holds; undefined while it acts. */
   readonly reason: HoldReason | undefined
   readonly detail: string
   readonly reasonSince: number
@@ -19,7 +19,7 @@ export interface RuleMemory extends Memory {
   readonly decidedAt: number
 }
 
-/** Under which a subject's memory is found. */
+/** Key of a subject's memory. */
 export const memoryKey = (rule: string, subject: string): string => `${rule}|${subject}`
 
 /** By `memoryKey`. */
@@ -71,5 +71,5 @@ export interface AlertMemory {
   readonly toldAt?: number | undefined
 }
 
-/** On: it fires, whether or not people have heard of it. */
+/** True if the alert rule fires, with or without an alert sent. */
 export const isOn = ({ state }: Pick<AlertMemory, "state">): boolean => state === "acting" || state === "holding"

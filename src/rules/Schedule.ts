@@ -10,7 +10,7 @@ export interface Hours {
   readonly location: string
 }
 
-/** A maintenance window: no payments, and where it says so no alerts. */
+/** A maintenance window, in which rules pay nothing. */
 export interface Window {
   readonly name: string
   /** Unix milliseconds, the end excluded. */
@@ -33,7 +33,7 @@ const stepOf = ({ spans }: Hours): number => spans.flatMap(({ from, until }) => 
 
 const divisorOf = (a: number, b: number): number => (b === 0 ? a : divisorOf(b, a % b))
 
-/** Returns whether the hours are open, and until when that stays so (Unix milliseconds; at most eight days ahead). */
+/** Returns if the hours are open, and until when that stays so (Unix milliseconds; at most eight days ahead). */
 export const hoursAt = (hours: Hours, now: number): Known => {
   const last = known.get(hours)
   if (last !== undefined && last.from <= now && now < last.until) return last
@@ -60,7 +60,7 @@ export const isOpen = (hours: Hours, at: number): boolean => {
   )
 }
 
-/** The window that is open now; the one that ends last where several are. */
+/** The open window; of several, the one that ends last. */
 export const openWindow = (windows: ReadonlyArray<Window>, now: number): Window | undefined =>
   windows.filter(({ from, until }) => from <= now && now < until).toSorted((a, b) => b.until - a.until)[0]
 
@@ -78,7 +78,7 @@ export interface Schedule {
   /** Five fields, or six with seconds, as written, for people. */
   readonly text: string
   readonly location: string
-  /** Times that fell into an outage. once: one payment makes up for all of them; skip: they are dropped. */
+  /** Times missed in an outage. once: one payment covers all of them; skip: they are dropped. */
   readonly missed: "once" | "skip"
   /** Time after the planned one at which "skip" drops the payment, and "once" alerts that it still waits. */
   readonly lateMillis: number
@@ -112,7 +112,7 @@ const nextTime = ({ plans }: Schedule, after: number): number => Math.min(...pla
 const prevTime = ({ plans }: Pick<Schedule, "plans">, before: number): number =>
   Math.max(...plans.map((plan) => prevOf(plan, before)))
 
-/** The planned times around the last requested one. They are read each second and change rarely. */
+/** Cache of the planned times around the last requested one: they are read each second and change rarely. */
 interface Around {
   readonly from: number
   readonly until: number
@@ -156,11 +156,11 @@ export const timesAfter = function* (schedule: Schedule, after: number): Iterabl
   for (let at = nextTime(schedule, after); ; at = nextTime(schedule, at)) yield at
 }
 
-/** The times of a plan that are due, and those that are skipped. */
+/** Times of a plan that are due, and those that are dropped. */
 interface Due {
   /** The time to be paid now; undefined where there is none. */
   readonly planned: number | undefined
-  /** The first and the last of the times that nobody paid and that are too old now; undefined where there are none. */
+  /** Times that were not paid and are too old; undefined if there are none. */
   readonly letGo: LetGo | undefined
 }
 
@@ -179,7 +179,7 @@ export const dueAfter = (schedule: Schedule, done: number, now: number): Due => 
   return { planned, letGo: last > done ? { first: firstAfter(schedule, done), last } : undefined }
 }
 
-/** Planned times that nobody paid and that are too old now: the first and the last of them, Unix milliseconds. */
+/** First and last of the planned times that were not paid and are too old. Unix milliseconds. */
 export interface LetGo {
   readonly first: number
   readonly last: number

@@ -51,22 +51,22 @@ export interface Quota {
   readonly endsAt: number | undefined
 }
 
-/** All that decisions are made of: the same snapshot gives the same decisions, on any machine, at any time. */
+/** All inputs of decisions. The same snapshot gives the same decisions, on any machine, at any time. */
 export interface Snapshot {
   /** Unix milliseconds. */
   readonly now: number
   /** Balances are complete strictly below this block time (Unix nanoseconds); undefined before the first reading. */
   readonly asOf: bigint | undefined
   readonly maxAgeMillis: number
-  /** Why balances are not to be relied on yet, in words; undefined: they are complete. */
+  /** Why balances are not reliable yet, as text; undefined: they are complete. */
   readonly catchingUp: string | undefined
-  /** How rows and the gateway's own balance of the account differ, in words; undefined where they agree. */
+  /** How our rows and the gateway's balance of the account differ, as text; undefined if they agree. */
   readonly drift: (party: string, assetId: string, kind: BalanceKind) => string | undefined
   /** Why too few gateways agree on the balances; undefined while enough do. */
   readonly disagreement: string | undefined
   /** Observed balance in base units; undefined where none was ever seen. */
   readonly balance: (party: string, assetId: string, kind: BalanceKind) => bigint | undefined
-  /** The same without rehearsed payments; undefined where `balance` has none. */
+  /** `balance` without rehearsed payments; undefined if it has none. */
   readonly observed?: Snapshot["balance"]
   /** Undefined while no listing was read. */
   readonly listed: ReadonlyMap<string, Listed> | undefined
@@ -79,9 +79,9 @@ export interface Snapshot {
   readonly requests: ReadonlyArray<FundingRequest>
   /** Halts in force, each as `haltText` names it. */
   readonly halts: ReadonlyArray<string>
-  /** Why the network's rules for transactions are not to be relied on yet, in words. */
+  /** Why the network's work parameters are not valid, as text; undefined if they are. */
   readonly chainUnsettled: string | undefined
-  /** Rules whose condition holds, whatever keeps them from acting. */
+  /** Rules whose condition holds, even if something keeps them from acting. */
   readonly firing: ReadonlySet<string>
   /** Priorities of the rules by name; payments of people have none. */
   readonly priorities: ReadonlyMap<string, number>
@@ -99,8 +99,8 @@ export interface Snapshot {
   /** Signed in the last 24 hours under the line; open intents that are not signed yet are added by the rules. */
   readonly signed: (line: PolicyLine) => PeriodUse
   /**
-   * Unix milliseconds of the first signature of the subject's newest confirmed payment: where a rule makes up for what
-   * was missed with one payment, it stands for all that was planned before. Absent where no payout is due.
+   * Unix milliseconds of the first signature of the subject's newest confirmed payment. With `missed: once` it covers
+   * all times planned before. Absent if no payout is due.
    */
   readonly lastSigned?: (rule: string, subject: string) => number | undefined
   /** Answers of the code rules for this snapshot; absent if there are no code rules. */
@@ -148,7 +148,7 @@ export const networkFee = (
   return parameters === undefined || quantum === undefined ? undefined : transferFee(parameters, quantum, amount)
 }
 
-/** The least that the network lets be transferred; 0 where it is not known. */
+/** The network's minimum transfer; 0 if unknown. */
 export const networkMinimum = (
   { parameters, listed }: Pick<Snapshot, "parameters" | "listed">,
   { id }: Pick<PinnedAsset, "id">,
@@ -158,7 +158,7 @@ export const networkMinimum = (
   return (quantum * parameters.minQuantum.numerator) / parameters.minQuantum.denominator
 }
 
-/** The least that the network lets be withdrawn; 0 where it is not known. */
+/** The network's minimum withdrawal; 0 if unknown. */
 export const withdrawalMinimum = (snapshot: Snapshot, asset: PinnedAsset): bigint => {
   const quantum = snapshot.listed?.get(asset.id)?.quantum
   const least = snapshot.parameters?.minWithdrawQuantum
@@ -179,7 +179,7 @@ export const uncappedFee = (
   minQuantum: Share = { numerator: 0n, denominator: 1n },
 ): TransferParameters => ({ feeFactor, feeMaxQuantum: { numerator: 2n ** 256n, denominator: 1n }, minQuantum })
 
-/** The terms that the parameters spell; undefined unless all three for transfers are known. */
+/** Parses the network's parameters; undefined unless all three for transfers are known. */
 export const transferParametersOf = (parameters: ReadonlyMap<string, string>): TransferParameters | undefined => {
   const feeFactor = fraction(parameters.get("transfer.fee.factor") ?? "")
   const feeMaxQuantum = fraction(parameters.get("transfer.fee.maxQuantumAmount") ?? "")

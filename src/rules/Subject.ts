@@ -103,7 +103,7 @@ interface Subjects {
 
 const known = new WeakMap<ReadonlyArray<Rule>, Map<string, Subjects>>()
 
-/** The same subjects each time: a treasury may have a hundred thousand, and the same rules for months. */
+/** Subjects of the rules, cached: a treasury may have a hundred thousand, and the same rules for months. */
 export const subjectsIn = (rules: ReadonlyArray<Rule>, mode: string): Subjects => {
   const byMode = known.get(rules) ?? new Map<string, Subjects>()
   known.set(rules, byMode)
@@ -143,13 +143,13 @@ export const isOfSubject = (intent: { readonly rule: string; readonly subject: s
   intent.rule === subject.rule.name &&
   (intent.subject === subject.name || intent.subject.startsWith(`${subject.name}: `))
 
-/** One way on which money may move. */
+/** A payer and a receiver between which money may move. */
 export interface Way {
   readonly from: Party
   readonly to: Receiver
 }
 
-/** Every way on which the subject may move money; none where people do. */
+/** Payer and receiver of every transfer that the subject may decide; none for requests, which people pay. */
 export const waysOf = (subject: Subject): ReadonlyArray<Way> => {
   const { rule } = subject
   switch (rule.kind) {

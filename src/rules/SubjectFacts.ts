@@ -74,7 +74,7 @@ const afterFee = (snapshot: Snapshot, { asset }: Level, surplus: bigint): bigint
   return surplus > fee ? surplus - fee : 0n
 }
 
-/** How long, and in how many observations, a condition has been true. It survives restarts. */
+/** How long, and in how many observations, a condition has been true. Kept across restarts. */
 export interface Timer {
   /** Unix milliseconds; undefined while the condition is false. */
   readonly firingSince: number | undefined
@@ -111,7 +111,7 @@ export interface Memory extends Timer {
   readonly episode: number
 }
 
-/** Base units that a subject may take from a payer at most, fee included; where needs share what does not suffice. */
+/** Most base units, fee included, that a subject may take from a payer whose funds several needs share. */
 export type Allotment = (payer: Party) => bigint | undefined
 
 /** One transfer, limited by the payer's funds. */
@@ -175,7 +175,7 @@ const timerAfter = (before: Timer, need: Need | undefined, now: number, asOf: bi
     ? before
     : advance(before, { firing: need._tag === "Wanted", now, observation: asOf })
 
-/** The least that is paid: the rule's own, the network's, and never nothing. */
+/** Minimum payment: the rule's or the network's, and at least one base unit. */
 export const leastOf = ({ subject: { kind, rule, asset }, snapshot }: SubjectFacts): bigint => {
   const network = kind === "withdraw" ? withdrawalMinimum(snapshot, asset) : networkMinimum(snapshot, asset)
   return [rule.min.get(asset.id) ?? 0n, network, 1n].reduce((a, b) => (a > b ? a : b))
@@ -189,7 +189,7 @@ export const feeShareOf = ({ subject, snapshot }: Pick<SubjectFacts, "subject" |
 export const amountText = ({ subject }: SubjectFacts, units: bigint): string =>
   formatAmount(units, subject.asset.decimals)
 
-/** "10,000": a number of the configuration, without places that say nothing. */
+/** "10,000": a number of the configuration, without trailing zeros. */
 export const levelText = ({ subject }: SubjectFacts, units: bigint): string =>
   formatLevel(units, subject.asset.decimals)
 
@@ -272,10 +272,10 @@ export const takesPart = (rule: Subject["rule"]): boolean =>
   rule.kind === "withdraw" ||
   (rule.kind !== "payout" && rule.kind !== "request" && rule.onShort === "partial")
 
-/** One reason for silence: when it applies, and what to say of it. */
+/** One hold reason: when it applies, and its text. */
 export interface Check {
   readonly reason: HoldReason
-  /** The sentence with the number that decided; undefined where the reason does not apply. */
+  /** The text with the deciding number; undefined if the reason does not apply. */
   readonly held: (facts: SubjectFacts) => string | undefined
   /** The comparison made where the reason does not apply, as text for `explain`. */
   readonly passed: (facts: SubjectFacts) => string

@@ -13,8 +13,8 @@ export interface AccountOf {
 
 /**
  * Selects the subjects to evaluate: those whose balances changed, those whose time has come, and those that are not at
- * rest. A subject at rest has no need. Only its own balances, its own times, and what stops or blinds all subjects can
- * change its decision.
+ * rest. A subject at rest has no need: only its balances, its own times, or a cause that affects all subjects changes
+ * its decision.
  */
 export interface Watch {
   readonly subjects: ReadonlyArray<Subject>

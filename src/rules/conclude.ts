@@ -9,16 +9,16 @@ import type { Subject } from "./Subject.ts"
 import type { Timer } from "./SubjectFacts.ts"
 import type { Outcome } from "./step.ts"
 
-/** All that follows from what a round says of one subject. */
+/** Everything that follows from a round's outcome for one subject. */
 export interface Conclusion {
   readonly outcome: Outcome
-  /** Where it pays, with the first number that its episode may have: one that is taken already is passed over. */
+  /** If it pays, with the first possible number of its episode: numbers in use are skipped. */
   readonly memory: RuleMemory
   readonly before: RuleMemory | undefined
   readonly notices: ReadonlyArray<Notice>
 }
 
-/** `isRehearsed`: nothing of it is paid, and people hear nothing of its money. */
+/** `isRehearsed`: nothing is paid, and no alert is raised for its money. */
 export const conclude = (outcome: Outcome, before: RuleMemory | undefined, isRehearsed: boolean): Conclusion => {
   const { subject, snapshot } = outcome.facts
   const { decision, timer, planned, concluded } = outcome.judgement

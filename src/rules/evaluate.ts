@@ -38,7 +38,7 @@ const lazily = (truth: Truth, sentence: () => string): Evaluation => ({
   },
 })
 
-/** Silences of a rule that has nothing to do. */
+/** Hold reasons of a rule that has nothing to do. */
 export const idleReasons: ReadonlySet<HoldReason> = new Set(["in_band", "not_due"])
 
 export const evaluate = (condition: Condition, facts: ConditionFacts): Evaluation => {
@@ -169,7 +169,7 @@ const assetSeen = ({ asset, is }: Of<"Asset">, { listed }: ConditionFacts): Eval
   return { truth: is.has(status), sentence: `${asset.symbol} is ${statusText(status)}` }
 }
 
-/** Never unknown: missing data is what it asks about. Data that were never seen are as old as `watchedSince`. */
+/** Never unknown: it asks about missing data. Data that were never seen are as old as `watchedSince`. */
 const staleSeen = ({ party, asset, longerThanMillis }: Of<"Stale">, facts: ConditionFacts): Evaluation => {
   const { asOf, now, watchedSince } = facts
   const limit = timeText(longerThanMillis)

@@ -8,13 +8,13 @@ import { nanosOf } from "../domain/Time.ts"
 
 /** Blocks by which the nodes behind one address may differ. */
 export const nodesApart = 10n
-/** Blocks by which a head may be ahead of the row headers' block, besides those made since that block. */
+/** Blocks by which a head may be ahead of the block of the row headers. */
 export const rowsApart = 50n
-/** Faster than any network of this kind: blocks come about once a second. */
+/** Upper bound of the pace; networks of this kind make about one block a second. */
 const blocksPerSecond = 20n
-/** After the first head, a second one that fits it counts only when this much later. */
+/** Shortest time between the first head and the second one that confirms it. */
 const firstMillis = 10_000
-/** Heads that fit each other and not the accepted one: after this time higher ones are accepted, lower ones halt. */
+/** After this time of heads that fit each other but not the accepted one, higher ones are accepted, lower ones halt. */
 const lastingMillis = 300_000
 
 /** A block, and when it was reported (Unix milliseconds). */
@@ -34,11 +34,11 @@ interface AcceptedHead extends NamedBlock {
   readonly block?: BlockMark
 }
 
-/** Heads reported since none fits. */
+/** Implausible heads: those reported since the last plausible one. */
 export interface Stray {
   /** `first`: none was accepted before. `behind`: a late node. `changed`: another chain, for people to judge. */
   readonly kind: "first" | "higher" | "behind" | "lower" | "changed"
-  /** Since when no head fits, Unix milliseconds. */
+  /** Since when no head is plausible, Unix milliseconds. */
   readonly since: number
   /** Since when this kind is reported, Unix milliseconds. */
   readonly kindSince: number
@@ -119,7 +119,7 @@ const accept = ({ accepted }: HeadKnown, { height, rows }: ReportedHead, now: nu
   return { accepted: { height: (accepted?.height ?? height) + rise, at, ...(block === undefined ? {} : { block }) } }
 }
 
-/** After `resume`: the newest head is accepted, whatever head was accepted before. */
+/** State after `resume`: the newest head is accepted regardless of the one before. */
 export const acceptAfterResume = (height: bigint, now: number): HeadKnown => ({ accepted: { height, at: now } })
 
 /** State after another reported head. The head fits if the result has an accepted head and no stray. */

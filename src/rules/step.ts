@@ -36,8 +36,8 @@ const isInOrder = (subjects: ReadonlyArray<Subject>): boolean => {
 }
 
 /**
- * Decides all subjects once. What one of them is to pay counts as under way for those after it; where the needs of one
- * priority exceed what their payer can spend, they share it. The same arguments give the same outcomes.
+ * Decides all subjects once. Payments of one subject count as under way for those after it; needs of one priority share
+ * the payer's funds if these do not cover all. The same arguments give the same outcomes.
  */
 export const step = (
   subjects: ReadonlyArray<Subject>,
@@ -45,13 +45,13 @@ export const step = (
   memoryOf: MemoryOf,
 ): ReadonlyArray<Outcome> => round(subjects, snapshot, memoryOf).outcomes
 
-/** All outcomes, and the snapshot with what they are to pay under way. */
+/** All outcomes, and the snapshot with their payments under way. */
 interface Round {
   readonly outcomes: ReadonlyArray<Outcome>
   readonly snapshot: Snapshot
 }
 
-/** The same with the snapshot that it leaves, for rules that come after. */
+/** `step` with the resulting snapshot, for rules that come after. */
 export const round = (subjects: ReadonlyArray<Subject>, snapshot: Snapshot, memoryOf: MemoryOf): Round => {
   const classes: Array<ReadonlyArray<Outcome>> = []
   const ordered = inOrder(subjects)
@@ -91,7 +91,7 @@ const decideEach = (
   return { outcomes, snapshot: now }
 }
 
-/** A payment of this round as those after it see it: both ends are reserved. */
+/** A payment of this round as an open intent for the subjects after it: both ends are reserved. */
 const asUnderWay =
   ({ subject, snapshot }: SubjectFacts) =>
   (payment: Payment): Intent =>

@@ -3,9 +3,9 @@ import { instantText } from "../domain/Time.ts"
 
 /** Source that still backs a payment that is decided and not signed. */
 export type Standing =
-  /** A person's: no rule would decide it again. */
+  /** Submitted by a person: no rule decides it again. */
   | { readonly _tag: "Submitted" }
-  /** From a planned time, which its decision has concluded. Times are Unix milliseconds. */
+  /** Decided for a planned time, which is concluded. Times are Unix milliseconds. */
   | {
       readonly _tag: "Planned"
       readonly at: number
@@ -14,7 +14,7 @@ export type Standing =
     }
   /** A part of a decision with another part signed or paid. */
   | { readonly _tag: "Part" }
-  /** Its rule reads balances, and decides again what is not paid; `together`: all parts of a decision, or none. */
+  /** Its rule reads balances and decides again if it is not paid; `together`: all parts of a decision, or none. */
   | { readonly _tag: "Level"; readonly together: boolean }
   /** No rule in force pays it any more. */
   | { readonly _tag: "Gone" }
@@ -25,7 +25,7 @@ export const decisionValidMillis = 300_000
 /** A payment that waits without an expiry of its own is alerted after this time. */
 export const waitToldMillis = 3_600_000
 
-/** A payment decided late is alerted this much later, if it still waits: most causes pass by then. */
+/** A payment that was decided late is alerted after this time, if it still waits. */
 const freshMillis = 60_000
 
 /** Result of judging the wait of an unsigned payment. */

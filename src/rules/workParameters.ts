@@ -19,7 +19,7 @@ export type WorkParameters = typeof WorkParameters.Type
 /** Bounds of a legal window, in blocks. No reference node keeps an anchor for longer. */
 const windowBlocksMin = 5
 export const windowBlocksMax = 500
-/** A hash has no more bits. What this machine cannot solve in a window is refused by `alertIfTooSlow` alone. */
+/** Bits of a hash. Work that this machine cannot solve in a window is refused by `alertIfTooSlow`. */
 const difficultyMax = 256
 
 /** Known parameters of a chain. */

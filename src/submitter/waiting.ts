@@ -127,8 +127,8 @@ export const endWaiting = Effect.fnUntraced(function* (intent: Intent) {
 })
 
 /**
- * Alerts to a need that is decided and dropped over and over: each decision waits a few minutes only, but the cause that
- * keeps all of them from being signed may last.
+ * Alerts to a need that is decided and dropped over and over: each decision waits a few minutes only, but the cause
+ * that keeps all of them from being signed may last.
  */
 const alertDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   const now = yield* Clock.currentTimeMillis

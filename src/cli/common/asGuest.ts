@@ -1,12 +1,11 @@
 import { Effect, type Layer } from "effect"
 import { storeLayer } from "../../layers.ts"
 
-/** A holder that is frozen in a transaction keeps the store locked for less, in milliseconds. */
+/** Longer than a process that hangs in a transaction keeps the store locked. Milliseconds. */
 const waitMillis = 15_000
 
 /**
- * Stops or resumes payments in a store that other processes share, whichever of them runs the treasury. Fails with why
- * the store did not take it.
+ * Stops or resumes payments in a shared store, whichever process runs the treasury. Fails with the reason as text.
  */
 export const asGuest = <A, E extends { readonly message: string }>(
   place: Parameters<typeof storeLayer>[0],

@@ -89,7 +89,7 @@ const notOurs = (why: string) =>
     `${why}: the request was not sent; run this as the daemon's user, and restrict the directory with chmod 700`,
   )
 
-/** A daemon that owes an answer to each connection closes a new one. Only what reads is asked again. */
+/** A daemon with all connections in use closes a new one. Only reading requests are repeated. */
 const retries = { schedule: Schedule.spaced("100 millis"), times: 20 }
 
 /** One request to the daemon of a data directory; undefined where none runs. */
@@ -172,9 +172,8 @@ const filesIn = Effect.fnUntraced(
 )
 
 /**
- * The choice with the files of the data directory's daemon, where no file is named: by the default file without its
- * overlays a command would speak of another treasury. A directory that no flag names counts while a daemon runs there
- * by the default file.
+ * The choice with the files of the data directory's daemon, if no file is named: the default file without its overlays
+ * would be another configuration. Without --data this applies only while a daemon runs there by the default file.
  */
 export const withLastFiles = Effect.fnUntraced(function* <A extends Chosen>(chosen: A) {
   const isNamed = chosen.config.length > 0 || Option.isSome(chosen.file ?? Option.none())
@@ -207,12 +206,12 @@ export type Plain<A> = A extends bigint
 
 const isProblem = (done: unknown): done is HttpProblem => Predicate.hasProperty(done, "problem") && "remedy" in done
 
-/** The first line of a list that stands still, since no daemon of this machine writes it. */
+/** First line of a list that is read from the database without a daemon. */
 export const notHere = "no daemon runs here; the database says:"
 
 /**
- * Calls the daemon; where none runs, does the same on its database. The daemon is of the same version as this command
- * line: its answer is taken as it comes, both ways as JSON, large integers as text.
+ * Calls the daemon; if none runs, performs the same on its database. Both answers are JSON with large integers as text.
+ * The daemon has the same version as this command line, so its answer is not decoded.
  */
 export const throughDaemon = Effect.fnUntraced(function* <A, E extends { readonly message: string }>(
   chosen: Chosen,

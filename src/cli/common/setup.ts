@@ -64,7 +64,7 @@ export interface Chosen {
   readonly config: ReadonlyArray<string>
   readonly data: Option.Option<string>
   readonly treasury?: Option.Option<string>
-  /** Where a treasury among several keeps its data, if its file names no place. */
+  /** Data directory of one of several treasuries, if its file names none. */
   readonly ownDir?: string
   /** PostgreSQL of all treasuries of the folder. */
   readonly sharedUrlFile?: string | undefined
@@ -145,13 +145,13 @@ export const filesForDaemon = (given: Chosen) =>
 
 export const fileOf = (chosen: Chosen): string => filesOf(chosen)[0]
 
-/** The files as one types them behind a command. */
+/** The files as arguments of a command. */
 export const typedFiles = (files: ReadonlyArray<string>): string =>
   files.length === 1 ? files.join() : files.map((file) => `-c ${file}`).join(" ")
 
 export const defaultDataDir = ".cofferer"
 
-/** Loads the file and settles what the environment and the flags may settle. */
+/** Loads the file, and applies the environment and the flags. */
 export const setup = Effect.fnUntraced(function* (given: Chosen) {
   const environment = yield* readEnvironment((yield* ProcessContext).env)
   const chosen = yield* chosenTreasury(given)
@@ -184,8 +184,8 @@ export const flagsOf = ({
 }
 
 /**
- * Refuses a file as argument beside --config: the second would be an overlay on the first, win over its values, and so
- * hide every change from whoever meant to check the first against it.
+ * Refuses a file as argument together with --config: the second would be an overlay on the first and hide its changes
+ * from a person who wants to compare both.
  */
 export const refuseTwoFiles = (chosen: Chosen, command: string) => {
   const [file, ...overlays] = filesOf(chosen)
@@ -207,7 +207,7 @@ const hasSandbox = (files: ReadonlyArray<string>): boolean =>
     return typeof text === "string" && /^sandbox[ \t]*:/m.test(text)
   })
 
-/** A path as one writes it here. */
+/** A path relative to the working directory, if it is below it. */
 export const nearPath = (path: string): string => {
   const near = relative("", path)
   return near.startsWith("..") ? path : near || "."
@@ -291,7 +291,7 @@ const dirOfFiles = Effect.fnUntraced(function* (chosen: Chosen, purpose: "ask" |
   return { dir: storeDirIn(filesOf(chosen)), lines: problemLines(loaded.cause) }
 })
 
-/** Name of the user; its number where it has none, as in a container. */
+/** Name of the user; its number if it has none, as in a container. */
 export const userName = (named: () => string = () => userInfo().username): string => {
   try {
     return named()

@@ -21,7 +21,7 @@ export const sound = Effect.fnUntraced(function* (chosen: Chosen & { readonly sa
   return { found: { ...written, dataDir } satisfies Setup, doubts: [...problems.map(formatProblem), ...mended] }
 })
 
-/** The message of a store that cannot be opened, with what to do. */
+/** The message of a store that cannot be opened, with a remedy. */
 export const storeText = (message: string, dataDir: string): string =>
   /database is locked/.test(message)
     ? `${dataDir} is in use by another process; stop it, or name another directory with --data`

@@ -19,7 +19,7 @@ import { logOutageOnSignal, outliveSignals } from "./signals.ts"
 const retryMillis = 1_000
 /** Time between two pages. */
 const repeatMillis = 3_600_000
-/** A new outage within `repeatMillis` of a page is paged after this time: the all-clear of the one before was sent. */
+/** An outage within `repeatMillis` of the last page is paged after this time, since that page has an all-clear. */
 const soonMillis = 60_000
 
 /**

@@ -4,13 +4,13 @@ import type { Treasury } from "../../config/Treasury.ts"
 import { readHeaders } from "../../layers.ts"
 import { layerHttp } from "../../sockets/client.ts"
 
-/** No span is made where nobody takes it. */
+/** Disables tracing without a tracer. */
 const untraced = Layer.effect(
   References.TracerEnabled,
   Effect.map(Effect.context(), (context) => context.mapUnsafe.has(Tracer.Tracer.key)),
 )
 
-/** Sends spans to the collector of the file, if it names one. Its modules are loaded then alone. */
+/** Sends spans to the configured collector, if any. Its modules are loaded only then. */
 export const tracingLayer = ({ name, tracing }: Pick<Treasury, "name" | "tracing">) =>
   tracing === undefined
     ? untraced

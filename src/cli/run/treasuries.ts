@@ -142,8 +142,7 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
       ofProcess.standby.remove({ treasury: name })
     }
     for (const entry of entries) {
-      // One that waits to be started again, or to be taken over, is started now by its files of now, also where it
-      // waited for the name of one that has gone.
+      // A treasury that waits for its restart or stands by is restarted now with its present files.
       const state = states.get(entry.name)?.state
       const onlyIfMissing = state === "starting" || state === "running"
       yield* FiberMap.run(fibers, keyOf(entry), keepRunning(entry, around), { onlyIfMissing })
@@ -234,7 +233,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
   const starting = (at: number) =>
     noteState(around, entry, at, { state: "starting", severity: "warn", text: "starting" })
   starting(now)
-  // Only one whose name was taken reads all files again: each of many would read them all.
+  // Reads the folder again only if the name was taken: otherwise each of many would read all files.
   if (nameProblem(entry, around.scanned()) !== undefined) {
     const wrong = nameProblem(entry, yield* readEntries(config))
     if (wrong !== undefined) return yield* wrong
@@ -271,7 +270,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
   }
   let seen: string | undefined
   const onStandby = Effect.fnUntraced(function* (current: LeaseHolder | undefined) {
-    // From here on a SIGHUP leaves it alone.
+    // In state starting, a SIGHUP does not restart it.
     if (current === undefined) return starting(clock.currentTimeMillisUnsafe())
     const holder = current.name
     const since = new Date(current.since).toISOString()

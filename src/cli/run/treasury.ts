@@ -24,7 +24,7 @@ import { endEarlierOutage, outlastOutages } from "./storeOutage.ts"
 /** Time for awaited answers after a stop is requested. The whole end is bounded at 10 s in main. */
 const drainMillis = 5_000
 
-/** One treasury, and what of the process it uses. */
+/** One treasury, and the parts of the process that it uses. */
 interface TreasuryRun {
   readonly options: DaemonOptions
   /** Where its page, API and metrics are served. */
@@ -48,7 +48,7 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
     Effect.gen(function* () {
       if (isFirst) yield* introduce(current, sandbox)
       isFirst = false
-      // One process may have several lives; what ends it before it serves anything counts as well.
+      // One process may run several times. An end before it serves anything is recorded too.
       if (!isNoted) yield* noteStart(current.treasury.files)
       isNoted = true
       yield* Effect.forkScoped(endEarlierOutage(current))
@@ -72,7 +72,7 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
   )
 }
 
-/** Nothing is signed or sent any more: another process may, while this one closes what it opened. */
+/** Releases the lease once nothing is signed or sent: another process may start while this one closes. */
 const handOver = Effect.flatMap(Database, (database) => database.handOver)
 
 const serve = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) =>

@@ -6,7 +6,7 @@ import { logEvent } from "../../telemetry/Logging.ts"
 import { sandboxDir } from "../common/sandboxClient.ts"
 import type { Setup } from "../common/setup.ts"
 
-/** Runs `use` beside the embedded network, which listens first: `use` finds it wherever its port turned out to be. */
+/** Runs `use` beside the embedded network, once that listens on its port or, if it is taken, on a free one. */
 export const withSandbox = Effect.fnUntraced(function* <A, E, R>(
   { treasury, dataDir }: Setup,
   use: (sandbox: Sandbox["Service"]) => Effect.Effect<A, E, R>,

@@ -11,13 +11,13 @@ import { loginPage } from "./pages.ts"
 type Request = HttpServerRequest.HttpServerRequest
 type Response = HttpServerResponse.HttpServerResponse
 
-/** The file of the data directory with the token that readers elsewhere need. */
+/** File of the data directory with the read token, which readers on other hosts need. */
 export const tokenFile = (dataDir: string): string => join(dataDir, "read-token")
 
 const tokenBytesMax = 1_000
 const bodyBytesMax = ByteSize.kibibytes(4)
 
-/** Read at each use, so that a new token ends what the former one opened. Made where none is. */
+/** Reads the token at each use, so that a new token ends sessions of the former one. Creates a missing one. */
 const readToken = (dataDir: string): string => {
   const file = tokenFile(dataDir)
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" })
@@ -61,9 +61,9 @@ const loginPath = "/login"
 
 /** Decides who may read. */
 export interface Access {
-  /** A refusal, or who reads: a program of this machine or with the token, or a browser with a session. */
+  /** The kind of an authorized reader: a local program or one with the token, or a browser session; else a refusal. */
   readonly check: (request: Request) => Effect.Effect<Response | "program" | "browser">
-  /** The answer to what a browser sends in order to log in or out; undefined for any other request. */
+  /** Answer to a log-in or log-out form; undefined for any other request. */
   readonly sign: (request: Request) => Effect.Effect<Response> | undefined
 }
 

@@ -65,14 +65,14 @@ const concludedBy = (need: SubjectFacts["need"]): number | undefined => {
   return letGo === undefined ? undefined : Math.floor(letGo.last / 1_000)
 }
 
-/** A plan is concluded by the clock alone, and a clock that no block agrees with may be wrong. */
+/** True if our clock and the newest block differ too much: then no planned time is concluded. */
 const isBlind = ({ snapshot: { now, asOf, maxAgeMillis } }: SubjectFacts): boolean =>
   clockGap(now, asOf === undefined ? undefined : millisOf(asOf), maxAgeMillis) !== undefined
 
-/** The one history check that also applies to parts: balances that do not show the last payment are not reliable. */
+/** The only history check of a part: balances without the last payment are not reliable. */
 const settling = history.filter(({ reason }) => reason === "settling")
 
-/** Decides a part of something that is being paid already: its need is settled, and only its means are judged. */
+/** Decides one part of a decision whose other parts are paid: its need is settled, only its means are checked. */
 export const decidePart = (subject: Subject, snapshot: Snapshot, transfer: NeededTransfer): Decision => {
   const facts = transferFacts(subject, snapshot, transfer)
   const silent = [stops, knowledge, settling, funds].map((checks) => first(checks, facts))

@@ -7,11 +7,11 @@ import type { FundingRequest } from "../Snapshot.ts"
 import { isOfSubject, type Subject } from "../Subject.ts"
 import { amountText, type Check, observationsMin, type SubjectFacts } from "../SubjectFacts.ts"
 
-/** After a payment that failed or was denied nothing is tried again for this long, whatever the cooldown. */
+/** Shortest cooldown after a failed or denied payment. */
 const failureCooldownMillis = 60_000
 
 const dayMillis = 86_400_000
-/** The clocks of blocks and of machines differ by less. */
+/** Upper bound of the difference between block time and our clock. */
 const clocksMillis = 60_000
 
 /** How far back (milliseconds) ended payments and funding requests are read. */
@@ -21,7 +21,7 @@ export const reachOf = (rules: ReadonlyArray<PayingRule>): { readonly settled: n
   return { settled: Math.max(dayMillis, asked, settling + clocksMillis), asked }
 }
 
-/** Open payments that do not move by themselves. */
+/** States of open payments that wait for a person or an answer. */
 const waits: ReadonlySet<string> = new Set(["unknown", "manual", "awaiting_approval"])
 const executed: ReadonlySet<string> = new Set(["confirmed", "rehearsed"])
 const calledOff: ReadonlySet<string> = new Set(["cancelled", "rejected"])
@@ -65,7 +65,7 @@ const forLeft = ({ subject, snapshot, timer }: SubjectFacts): number =>
 
 const needText = ({ need }: SubjectFacts): string => need?.detail ?? ""
 
-/** When a payment ended; where that was noted by a clock that was ahead, when its block was, or it was decided. */
+/** When a payment ended. If that time is in the future, a clock was ahead: then its block time or its decision. */
 const endedAt = ({ updatedAt, settledAt, createdAt }: Intent, now: number): number => {
   if (updatedAt <= now) return updatedAt
   return Math.min(settledAt === undefined ? createdAt : millisOf(settledAt), now)
@@ -85,7 +85,7 @@ const cooldownEnd = (facts: SubjectFacts): number => {
   return asked === undefined || asked > snapshot.now ? end : Math.max(end, asked + rule.cooldownMillis)
 }
 
-/** A payment of one of the need's ends, or of an account that it is made of, that is newer than the balances. */
+/** A payment of one of the need's accounts that is newer than the balances. */
 const unseenBy = ({ subject, snapshot, need }: SubjectFacts): Intent | undefined => {
   if (need?._tag !== "Wanted") return undefined
   const seen = (snapshot.asOf ?? 0n) - nanosOf(subject.rule.settleMillis)

@@ -5,8 +5,8 @@ import { dueAfter, firstAfter, type LetGo, plannedAfter, plannedUntil } from "..
 import { afterUnpaid } from "../waiting.ts"
 
 /**
- * A fixed amount at each planned time. Times planned before the first evaluation with balances of today are not owed.
- * A concluded time later than now was concluded by a wrong clock: it counts as now.
+ * A fixed amount at each planned time. Times before the first evaluation with balances are not owed. A concluded time
+ * in the future was concluded by a wrong clock: it counts as now.
  */
 export const payoutNeed = ({ subject: { rule, name }, snapshot, episode }: KindInput<"payout">): Need => {
   const { schedule, from, to, asset, amount } = rule
@@ -51,12 +51,12 @@ export const unseenOf = ({ schedule }: PayoutRule, since: number, now: number): 
   return last <= since ? undefined : { first: firstAfter(schedule, since), last }
 }
 
-/** The same for people. */
+/** Text of `unseenOf` for people. */
 export const unseenText = (rule: PayoutRule, unseen: LetGo): string =>
   `${payoutText(rule)} planned for ${timesText(unseen)} is not paid: no block was read since the rule is known here, ` +
   `and of the time before nothing is owed; ${afterUnpaid({ _tag: "Gone" })}`
 
-/** Describes a planned time that may be of before its plan, or of after it. */
+/** Describes a planned time that a wrong clock may have placed before the plan came into force. */
 export const misclockedText = (rule: PayoutRule, time: LetGo): string =>
   `${payoutText(rule)} planned for ${timesText(time)} is not paid: the rule or its plan came into force while this ` +
   `host's clock was ahead, and of the time before nothing is owed; ${afterUnpaid({ _tag: "Gone" })}`

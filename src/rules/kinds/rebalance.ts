@@ -13,9 +13,9 @@ interface Offset {
 }
 
 /**
- * Where an account is further from its share than the tolerance, all are brought to their shares by few transfers: the
- * largest surplus fills the largest lack, so that each transfer settles one account at least. Fees are paid from the
- * surplus. Transfers too small to be made are left out while there are others.
+ * If an account is further from its share than the tolerance, brings all accounts to their shares by few transfers: the
+ * largest surplus fills the largest deficit, so that each transfer settles at least one account. Fees come from the
+ * surplus. Transfers below the minimum are left out if there are others.
  */
 export const rebalanceNeed = ({ subject, snapshot, balances }: KindInput<"rebalance">): Need => {
   const { weights, tolerance, asset } = subject.rule
@@ -87,7 +87,7 @@ interface Side {
   left: bigint
 }
 
-/** Two that settle each other exactly come first: that saves a transfer; otherwise the largest of both sides. */
+/** A pair that settles each other exactly, which saves a transfer; otherwise the largest of both sides. */
 const pair = (rich: ReadonlyArray<Side>, poor: ReadonlyArray<Side>): readonly [Side, Side] => {
   for (const payer of rich) {
     const payee = poor.find(({ left }) => left === payer.left)

@@ -4,7 +4,7 @@ import type { Intent, IntentCommand } from "../../domain/Intent.ts"
 import { instantText } from "../../domain/Time.ts"
 import type { Share } from "../Account.ts"
 
-/** One line of the policy: what it allows, and how much of it. What no line allows is refused. */
+/** One line of the policy: the payments that it allows, and their limits. Payments without a line are refused. */
 export interface PolicyLine {
   /** Position in the file, from 1: its name in messages and metrics. */
   readonly line: number
@@ -33,11 +33,11 @@ export interface Policy {
   readonly names?: PolicyNames
   readonly maxFee: Share
   readonly lines: ReadonlyArray<PolicyLine>
-  /** Every group of operators, whether a line asks for it or not: they also end halts and approve policies. */
+  /** All groups of operators, with or without a line: they also end halts and approve policies. */
   readonly groups?: ReadonlyArray<ApprovalGroup>
-  /** SHA-256 over the policy's canonical text, with approvals and what payers keep: what operators approve. */
+  /** SHA-256 over the policy's canonical text, with approvals, floors and kept transfers: operators approve it. */
   readonly digest: string
-  /** First 8 hex characters of the digest: what people compare. */
+  /** First 8 hex characters of the digest, for people to compare. */
   readonly hash: string
 }
 
@@ -63,7 +63,7 @@ export const refusals = [
 ] as const
 export type Refusal = (typeof refusals)[number]
 
-/** One payment as the policy sees it, in keys. */
+/** One payment by its keys, as the policy judges it. */
 export interface PolicyPayment {
   readonly from: string
   readonly to: string
@@ -75,7 +75,7 @@ export interface PolicyPayment {
 export interface PeriodUse {
   readonly amount: bigint
   readonly count: number
-  /** Payments that time alone takes out of the period, the first one first; absent where that is not known. */
+  /** Payments that leave the period, the earliest first; absent if unknown. */
   readonly leaving?: ReadonlyArray<LeavingSpend>
 }
 
@@ -240,7 +240,7 @@ export interface FeeParameters {
   readonly factor: Share
   /** transfer.fee.maxQuantumAmount in base units of the asset; undefined while its quantum is not known. */
   readonly cap: bigint | undefined
-  /** Unix milliseconds at which the network said so; undefined where a person wrote it down. */
+  /** Unix milliseconds of its reading; undefined if it is configured. */
   readonly readAt: number | undefined
 }
 

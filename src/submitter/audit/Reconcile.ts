@@ -26,8 +26,8 @@ const watchMillisMax = 2_000
 const waitMillisUnanswered = 2_000
 
 /**
- * Compares each paying key's transfers on the ledger with the journal, and halts on a transfer that the journal does not
- * know. Returns true if the gateway answered all requests.
+ * Compares each paying key's transfers on the ledger with the journal, and halts on a transfer that the journal does
+ * not know. Returns true if the gateway answered all requests.
  */
 export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
   const { treasury, mode } = yield* CycleConfig

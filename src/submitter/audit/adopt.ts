@@ -70,8 +70,8 @@ interface Whole {
 }
 
 /**
- * All transfers and withdrawals that the ledger lists of a key. Fails if a listing has no end, since a part of it proves
- * nothing, or if no quorum agrees on a transfer.
+ * All transfers and withdrawals that the ledger lists of a key. Fails if a listing has no end, since a part of it
+ * proves nothing, or if no quorum agrees on a transfer.
  */
 const listWhole = Effect.fnUntraced(function* (party: string) {
   const reader = yield* GatewayReader
@@ -157,8 +157,8 @@ interface HistoryComparison {
 }
 
 /**
- * Compares all transfers that the gateway lists of the keys with the journal, from the beginning. Unrecognized transfers
- * and second executions halt, as in the daemon.
+ * Compares all transfers that the gateway lists of the keys with the journal, from the beginning. Unrecognized
+ * transfers and second executions halt, as in the daemon.
  */
 export const compareHistory = Effect.fn("Reconcile.history")(function* (keys: ReadonlyArray<string>) {
   const findings = yield* Findings
@@ -224,8 +224,8 @@ interface Recovered {
 
 /**
  * Puts a restored backup into service: imports this installation's payments that it misses, counts them in the policy's
- * limits, remembers the file, and ends the halt. Its payments under way become manual. Nothing is signed for one window,
- * since payments of the lost database may still execute.
+ * limits, remembers the file, and ends the halt. Its payments under way become manual. Nothing is signed for one
+ * window, since payments of the lost database may still execute.
  */
 export const recover = Effect.fn("Recover")(function* <E, R>(
   keys: ReadonlyArray<string>,

@@ -41,9 +41,9 @@ export const lostGateway = "lost store"
 
 /**
  * Hands payments under way in a restored database to people: the lost database continued from the same decisions. An
- * unsigned payment with a name from outside the rules stays, since the ledger shows before its signature if it was paid;
- * if the gateways list nothing, it ends, with all times planned until now. Other decisions end, and rules decide again by
- * the balances after the quarantine.
+ * unsigned payment with a name from outside the rules stays, since the ledger shows before its signature if it was
+ * paid; if the gateways list nothing, it ends, with all times planned until now. Other decisions end, and rules decide
+ * again by the balances after the quarantine.
  */
 export const handOver = Effect.fnUntraced(function* () {
   const settings = yield* Settings
