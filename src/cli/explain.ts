@@ -16,7 +16,7 @@ import { explainPath } from "../http/respond.ts"
 import type { Answer, Explanation, Sign } from "../rules/explain/explain.ts"
 import type { AlertTimers, SeenCondition } from "../rules/explain/explainAlert.ts"
 import type { StoredDecision } from "../store/rules/RuleStates.ts"
-import { type Plain, throughDaemon } from "./common/client.ts"
+import { type AsJson, throughDaemon } from "./common/client.ts"
 import { printResult, table } from "./common/output.ts"
 import { commonFlags, optionalOf, textArgument } from "./common/setup.ts"
 import { decisionText, storyText } from "./common/storyText.ts"
@@ -84,7 +84,7 @@ const signs: Readonly<Record<Sign, string>> = {
 const words = (reason: string): string => reason.replaceAll("_", " ")
 
 /** The whole answer, one subject after the other. */
-export const explainText = (answer: Plain<Explained>, isRunning: boolean): string => {
+export const explainText = (answer: AsJson<Explained>, isRunning: boolean): string => {
   switch (answer.about) {
     case "rule":
       return ruleText(answer, isRunning)
@@ -236,7 +236,7 @@ const storedText = ({ reason, detail }: StoredDecision): string => (reason === n
 const decisionLine = (decision: StoredDecision): string =>
   `${stampText(decision.at)}  ${decision.reason === null ? "acted: " : ""}${storedText(decision)}`
 
-const paymentText = ({ attempt, story }: Extract<Plain<Explained>, { about: "payment" }>): string => {
+const paymentText = ({ attempt, story }: Extract<AsJson<Explained>, { about: "payment" }>): string => {
   const what =
     attempt === null
       ? ""

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import type { Plain } from "../../src/cli/common/client.ts"
+import type { AsJson } from "../../src/cli/common/client.ts"
 import { explainText } from "../../src/cli/explain.ts"
 import { CycleConfig } from "../../src/config/ConfigInForce.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
@@ -333,7 +333,7 @@ const explanation = Effect.fnUntraced(function* (treasury: Treasury, snapshot: P
     if (!("about" in answer) || answer.about !== "rule") throw new Error(JSON.stringify(answer))
     return {
       first: answer.subjects[0]!,
-      text: explainText(JSON.parse(JSON.stringify(answer)) as Plain<Explained>, true),
+      text: explainText(JSON.parse(JSON.stringify(answer)) as AsJson<Explained>, true),
     }
   }
   const memories = new Map((yield* (yield* RuleStates).all).map((m) => [`${m.rule}|${m.subject}`, m]))

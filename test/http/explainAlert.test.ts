@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import type { Plain } from "../../src/cli/common/client.ts"
+import type { AsJson } from "../../src/cli/common/client.ts"
 import { toJson } from "../../src/cli/common/output.ts"
 import { explainText } from "../../src/cli/explain.ts"
 import { CycleConfig } from "../../src/config/ConfigInForce.ts"
@@ -29,7 +29,7 @@ const textTo = (...asked: Parameters<typeof answerTo>) =>
   Effect.map(answerTo(...asked), (answer) =>
     "problem" in answer
       ? `${answer.status}: ${answer.problem}; ${answer.remedy}`
-      : explainText(JSON.parse(toJson(answer)) as Plain<Explained>, true),
+      : explainText(JSON.parse(toJson(answer)) as AsJson<Explained>, true),
   )
 
 const looksAt = (treasury: Treasury, at: number) =>

@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Plain } from "../../src/cli/common/client.ts"
+import type { AsJson } from "../../src/cli/common/client.ts"
 import { toJson } from "../../src/cli/common/output.ts"
 import { explainText } from "../../src/cli/explain.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
@@ -19,7 +19,7 @@ const told = (treasury: Treasury, name: string, at?: number, subject?: string) =
   Effect.map(explanationOf({ treasury, mode: "live" }, { name, at, subject }), (answer) =>
     "problem" in answer
       ? `${answer.status}: ${answer.problem}; ${answer.remedy}`
-      : explainText(JSON.parse(toJson(answer)) as Plain<Explained>, true),
+      : explainText(JSON.parse(toJson(answer)) as AsJson<Explained>, true),
   )
 
 describe("what a rule did at a time", () => {

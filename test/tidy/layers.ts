@@ -66,6 +66,7 @@ const pureEffect = new Set([
   "Duration",
   "DateTime",
   "Cron",
+  "Graph",
   "BigInt",
 ])
 const pureCrypto = new Set(["createPublicKey", "verify", "createHash", "hash", "KeyObject"])

@@ -196,12 +196,12 @@ export const storedSetup = Effect.fnUntraced(function* (asked: Chosen, dataDir: 
 })
 
 /** A value after JSON: integers of 64 bits and more are text. */
-export type Plain<A> = A extends bigint
+export type AsJson<A> = A extends bigint
   ? string
   : A extends string | number | boolean
     ? A
     : A extends object
-      ? { [K in keyof A]: Plain<A[K]> }
+      ? { [K in keyof A]: AsJson<A[K]> }
       : A
 
 const isProblem = (done: unknown): done is HttpProblem => Predicate.hasProperty(done, "problem") && "remedy" in done
@@ -221,7 +221,7 @@ export const throughDaemon = Effect.fnUntraced(function* <A, E extends { readonl
 ) {
   const dataDir = yield* dataDirOf(chosen)
   const answer = yield* control(dataDir, body === undefined ? "GET" : "POST", path, body, timeoutMillis)
-  if (answer !== undefined) return { running: true, body: (yield* bodyOf(answer)) as Plain<Exclude<A, HttpProblem>> }
+  if (answer !== undefined) return { running: true, body: (yield* bodyOf(answer)) as AsJson<Exclude<A, HttpProblem>> }
   const found = yield* storedSetup(chosen, dataDir, mayBegin)
   const done = yield* perform(found).pipe(
     // Log lines would stand between the lines of the result.
@@ -231,5 +231,5 @@ export const throughDaemon = Effect.fnUntraced(function* <A, E extends { readonl
     Effect.mapError(failureOf),
   )
   if (isProblem(done)) return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
-  return { running: false, body: JSON.parse(toJson(done)) as Plain<Exclude<A, HttpProblem>> }
+  return { running: false, body: JSON.parse(toJson(done)) as AsJson<Exclude<A, HttpProblem>> }
 })

@@ -4,7 +4,7 @@ import { plural } from "../../domain/text.ts"
 import type { ApprovalView, storyWithApproval } from "../../http/approvals.ts"
 import type { HttpProblem } from "../../http/stories.ts"
 import { readPaymentTerms } from "../../tx/Approval.ts"
-import type { Plain } from "./client.ts"
+import type { AsJson } from "./client.ts"
 import { table } from "./output.ts"
 
 const hours = (millis: number): string => {
@@ -24,7 +24,7 @@ export const approvalLines = (view: ApprovalView): ReadonlyArray<string> => [
 ]
 
 /** The daemon's answer. Its version equals this command line's, so it is not decoded. */
-export type Story = Plain<Exclude<Effect.Success<ReturnType<typeof storyWithApproval>>, HttpProblem>>
+export type Story = AsJson<Exclude<Effect.Success<ReturnType<typeof storyWithApproval>>, HttpProblem>>
 
 type Body = Readonly<Record<string, unknown>>
 

@@ -8,7 +8,7 @@ import {
   type PolicyLine,
   type PolicyPayment,
   periodUse,
-  type Refused,
+  type RefusedVerdict,
   refusalText,
 } from "../policy/Policy.ts"
 import { networkFee } from "../Snapshot.ts"
@@ -41,7 +41,7 @@ const paymentOf = ({ subject }: SubjectFacts, { transfer, amount }: Sized): Poli
 })
 
 interface RefusedPart {
-  readonly verdict: Refused
+  readonly verdict: RefusedVerdict
   readonly amount: bigint
   readonly before: ReadonlyArray<PolicyPayment>
 }
@@ -60,7 +60,7 @@ const refusedBy = (facts: SubjectFacts): RefusedPart | undefined => {
   return undefined
 }
 
-const isLimit = ({ refusal }: Refused): boolean => refusal === "window_amount" || refusal === "window_count"
+const isLimit = ({ refusal }: RefusedVerdict): boolean => refusal === "window_amount" || refusal === "window_count"
 
 /** When the limits have room again for what is refused, Unix milliseconds. */
 const freeOf = ({ snapshot }: SubjectFacts, { verdict: { line }, amount, before }: RefusedPart) =>

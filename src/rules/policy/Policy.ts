@@ -85,7 +85,7 @@ interface LeavingSpend {
   readonly at: number
 }
 
-export type Verdict =
+type Verdict =
   | { readonly permitted: true; readonly line: PolicyLine }
   | {
       readonly permitted: false
@@ -95,7 +95,7 @@ export type Verdict =
       readonly line: PolicyLine | undefined
     }
 
-export type Refused = Extract<Verdict, { permitted: false }>
+export type RefusedVerdict = Extract<Verdict, { permitted: false }>
 
 /** The largest fee on top of an amount, rounded up. It is reserved beside the amount. */
 export const feeMax = (maxFee: Share, amount: bigint): bigint =>
@@ -212,7 +212,7 @@ export const freeAt = (line: PolicyLine, { amount, count, leaving = [] }: Period
 
 /** Describes a refusal with the numbers that decided, each as `sum` writes it. `freeAt`: Unix milliseconds. */
 export const refusalText = (
-  { refusal, detail, line }: Refused,
+  { refusal, detail, line }: RefusedVerdict,
   {
     amount,
     used,
