@@ -95,7 +95,15 @@ const restoreState = (chain: Chain, { epoch, faults, ruleSets, ...rest }: Stored
 
 const failed = (operation: string) => Effect.mapError((cause: unknown) => filesFailed(operation, cause))
 
-/** Opens (or makes) the file; ":memory:" keeps nothing. Fails on a file of another seed or chain. */
+/** For a network that lives in memory alone. */
+export const noLedgerFile = (scenario: Scenario): LedgerFile => ({
+  load: Effect.sync(() => emptyChain(scenario)),
+  saveBlock: () => Effect.void,
+  saveAccepted: () => Effect.void,
+  saveState: () => Effect.void,
+})
+
+/** Opens (or makes) the file. Fails on a file of another seed or chain. */
 export const openLedgerFile = (
   filename: string,
   scenario: Scenario,

@@ -11,7 +11,7 @@ import { makeRateLimiter, type RateLimiter } from "./http/RateLimiter.ts"
 import { answerRequest, type NetworkRequest } from "./http/routes.ts"
 import { serveNetwork } from "./http/Server.ts"
 import { publicKeyOf, writeKeys } from "./Keys.ts"
-import { filesFailed, openLedgerFile, SandboxError } from "./LedgerFile.ts"
+import { filesFailed, noLedgerFile, openLedgerFile, SandboxError } from "./LedgerFile.ts"
 import { type LedgerNode, makeNode } from "./LedgerNode.ts"
 import { profiles } from "./Profiles.ts"
 import type { Scenario } from "./Scenario.ts"
@@ -63,7 +63,8 @@ export class Sandbox extends Context.Service<
 const make = Effect.fnUntraced(function* (options: SandboxOptions) {
   const { scenario } = options
   const keysDir = options.dir === undefined ? undefined : yield* prepareDir(options.dir, scenario)
-  const file = yield* openLedgerFile(options.dir === undefined ? ":memory:" : join(options.dir, "ledger.db"), scenario)
+  const file =
+    options.dir === undefined ? noLedgerFile(scenario) : yield* openLedgerFile(join(options.dir, "ledger.db"), scenario)
   const chain = yield* file.load
   if (chain.height === 0) options.begin?.(chain)
   const node = yield* makeNode(chain, file)
