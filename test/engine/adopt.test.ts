@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { remindersOf } from "../../src/alerts/AlertLoop.ts"
@@ -11,7 +11,6 @@ import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
-import { daemonLayer } from "../../src/layers.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
@@ -20,6 +19,7 @@ import { makeTrouble } from "../../src/store/alerts/makeTrouble.ts"
 import { raise } from "../../src/store/alerts/raise.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
+import { daemonHere } from "../support/daemonHere.ts"
 import { alice, bob, type FlowServices } from "../support/Flow.ts"
 import { type Body, effectOf, type Work } from "../support/it.ts"
 import { chainId, usdt } from "../support/TestSandbox.ts"
@@ -102,7 +102,7 @@ const machineIn = (dir: string) => {
         yield* write(rules)
         const treasury = yield* loadTreasury(file)
         const options = { treasury, mode: treasury.mode, dataDir: dir }
-        const layer = daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))
+        const layer = daemonHere(options)
         return yield* prepare(options).pipe(Effect.andThen(effectOf(use)), Effect.provide(layer))
       }),
     reload: Effect.fnUntraced(function* (rules: Rules) {

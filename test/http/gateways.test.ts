@@ -2,11 +2,12 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
-import { type DaemonOptions, daemonLayer } from "../../src/layers.ts"
+import type { DaemonOptions } from "../../src/layers.ts"
+import { daemonHere } from "../support/daemonHere.ts"
 import { type FlowSetup, flow } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
 import { deskFields } from "../support/Operators.ts"
@@ -35,7 +36,7 @@ const start = (options: DaemonOptions) =>
     const alerts = (yield* all).slice(before).map((row) => `${row["severity"]}: ${row["detail"]}`)
     const [entry] = yield* sql`SELECT body FROM journal WHERE kind = 'config' ORDER BY seq DESC LIMIT 1`
     return { alerts, entry: JSON.parse(String(entry?.["body"])) as Json }
-  }).pipe(Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }))
+  }).pipe(Effect.provide(daemonHere(options), { local: true }))
 
 const three = { a: "https://a.example/v1/SECRET", b: "https://b.example", c: "https://c.example" }
 

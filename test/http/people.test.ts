@@ -11,7 +11,7 @@ import { ChainHeadCache } from "../../src/submitter/ChainHeadCache.ts"
 import { InFlight } from "../../src/submitter/InFlight.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { ask, controlled } from "../support/Control.ts"
-import { paid, reason, round, states } from "../support/Flow.ts"
+import { paid, pass, reason, round, states } from "../support/Flow.ts"
 import { newestIntent } from "../support/Intents.ts"
 import { it } from "../support/it.ts"
 import { at } from "../support/TestClient.ts"
@@ -36,7 +36,7 @@ const sent = Effect.fnUntraced(function* (
   state: "unknown" | "manual",
 ) {
   for (let i = 0; i < 6; i++) yield* round(options, sandbox, new Set(["confirm"]))
-  for (let i = 0; i < blocks; i++) yield* round(options, sandbox, new Set(["submit", "confirm", "decide"]))
+  yield* pass(sandbox, blocks, round(options, sandbox, new Set(["submit", "confirm", "decide"])))
   const outbox = yield* Outbox
   const intent = yield* newestIntent
   return yield* outbox.move(intent, state, { detail: "nothing tells" })
@@ -121,11 +121,9 @@ describe("people at a payment", () => {
       const moved = yield* outbox.move(yield* newestIntent, "reserved", { detail: "permitted" })
       assert.strictEqual((yield* end(options, moved.id, "abandon")).status, 409, "nothing was signed")
       for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["confirm", "reconcile"]))
-      for (let i = 0; i < 30; i++) {
-        yield* round(options, sandbox, new Set(["submit", "confirm", "decide", "reconcile"]))
-        // What is over is judged by a block that has stood.
-        yield* (yield* ChainHeadCache).head
-      }
+      const unseen = round(options, sandbox, new Set(["submit", "confirm", "decide", "reconcile"]))
+      // What is over is judged by a block that has stood.
+      yield* pass(sandbox, 30, Effect.andThen(unseen, (yield* ChainHeadCache).head))
       const manual = yield* outbox.move(yield* newestIntent, "manual", { detail: "nothing tells" })
       const settings = yield* Settings
       yield* settings.rememberFraming(chainId, "prefixed")
@@ -134,7 +132,7 @@ describe("people at a payment", () => {
       assert.strictEqual((yield* outbox.attempts(manual.id))[0]?.state, "expired")
       assert.isUndefined(yield* settings.framing(chainId), "the other wire form is tried again")
       assert.strictEqual((yield* paid(sandbox)).length, 1, "the person was wrong")
-      for (let i = 0; i < 30; i++) yield* round(options, sandbox, new Set(["decide"]))
+      yield* pass(sandbox, 30, round(options, sandbox, new Set(["decide"])))
       assert.include(
         (yield* (yield* Controls).halts).map((h) => h.reason),
         "duplicate_execution",

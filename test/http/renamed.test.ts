@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { byOneConfig, ConfigInForce, treasuryTermsOf } from "../../src/config/ConfigInForce.ts"
@@ -15,7 +15,6 @@ import { decideOnce } from "../../src/engine/Engine.ts"
 import { pauseScope, resumeScope } from "../../src/http/controlVerbs.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import { acceptTerms } from "../../src/http/termsApproval.ts"
-import { daemonLayer } from "../../src/layers.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
@@ -25,6 +24,7 @@ import { raise } from "../../src/store/alerts/raise.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls, holdsOf } from "../../src/store/controls/Controls.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
+import { daemonHere } from "../support/daemonHere.ts"
 import { alice, bob, eve, type FlowServices } from "../support/Flow.ts"
 import { type Body, effectOf, it } from "../support/it.ts"
 import { chainId, usdt, vega } from "../support/TestSandbox.ts"
@@ -76,7 +76,7 @@ const lifeIn = (dir: string) => (written: string, use: Body<[], FlowServices>) =
     writeKeys(join(dir, "sandbox"), "test", ["alice"])
     const treasury = yield* loadTreasury(join(dir, "treasury.yaml"))
     const options = { treasury, mode: treasury.mode, dataDir: dir }
-    const layer = daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))
+    const layer = daemonHere(options)
     return yield* prepare(options).pipe(Effect.andThen(Effect.suspend(() => effectOf(use()))), Effect.provide(layer))
   })
 

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
-import { Clock, Deferred, Effect, Fiber, Layer, Logger } from "effect"
+import { Clock, Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { viewText } from "../../src/cli/status.ts"
@@ -17,7 +17,7 @@ import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import { acceptTerms, settleTerms, termsChangeOf, termsLoop } from "../../src/http/termsApproval.ts"
-import { type DaemonOptions, daemonLayer, storeLayer } from "../../src/layers.ts"
+import { type DaemonOptions, storeLayer } from "../../src/layers.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { termsHash } from "../../src/rules/policy/storedTerms.ts"
 import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
@@ -25,14 +25,14 @@ import { Approvals } from "../../src/store/controls/Approvals.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { agreementText, expiryFrom } from "../../src/tx/Approval.ts"
-import { type Flow, type FlowSetup, flow, paid, round } from "../support/Flow.ts"
+import { daemonHere } from "../support/daemonHere.ts"
+import { type Flow, type FlowServices, type FlowSetup, flow, paid, round } from "../support/Flow.ts"
 import { halts } from "../support/Intents.ts"
 import { type Body, effectOf, it } from "../support/it.ts"
 import { knowsChain } from "../support/knowsChain.ts"
 import { deskFields, operatorSigns } from "../support/Operators.ts"
 
 type Sandbox = Parameters<Flow>[1]
-type Services = Layer.Success<ReturnType<typeof daemonLayer>>
 const named: FlowSetup = { more: deskFields(), alice: { floor: { USDT: "50" } } }
 const unnamed: FlowSetup = { alice: { floor: { USDT: "50" } } }
 
@@ -52,12 +52,12 @@ const wider = (options: DaemonOptions, each = "300") =>
 const hashOf = (options: DaemonOptions): string => termsHash(treasuryTermsOf(options))
 
 /** One life of a daemon; its end is abrupt. */
-const life = <A>(options: DaemonOptions, use: Effect.Effect<A, unknown, Services> | Body<[], Services, A>) =>
+const life = <A>(options: DaemonOptions, use: Effect.Effect<A, unknown, FlowServices> | Body<[], FlowServices, A>) =>
   prepare(options).pipe(
     Effect.andThen(knowsChain(options.treasury.network.chainId)),
     Effect.andThen(pollAssets()),
     Effect.andThen(Effect.suspend(() => (Effect.isEffect(use) ? use : effectOf(use())))),
-    Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }),
+    Effect.provide(daemonHere(options), { local: true }),
   )
 
 const reborn = (setup: FlowSetup, use: Body<[options: DaemonOptions, sandbox: Sandbox], never>) =>

@@ -2,12 +2,11 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { assert, describe } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { approve } from "../../src/http/approvals.ts"
-import { daemonLayer } from "../../src/layers.ts"
 import { approvalOf } from "../../src/payments/approvalOf.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { payersOf, pollWorkAndEpoch } from "../../src/poller/pollNetwork.ts"
@@ -16,11 +15,13 @@ import { databaseFile } from "../../src/store/database/Database.ts"
 import { entryHash, genesis } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { daemonHere } from "../support/daemonHere.ts"
 import { round } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
 import { operatorKey, operatorSigns } from "../support/Operators.ts"
 import { withSandbox } from "../support/TestSandbox.ts"
 import { tempDir } from "../support/tempDir.ts"
+import { waitUntil } from "../support/until.ts"
 
 const dir = tempDir("tampered")
 const fixture = (name: string): string => readFileSync(new URL(`${name}`, import.meta.url), "utf8")
@@ -52,10 +53,10 @@ const pays = (dataDir: string, isWhole: boolean) =>
       for (const one of ["ana", "ben"]) {
         yield* approve(treasury, waiting!.id, { signature: operatorSigns(one, needed!.text) })
       }
-      for (let i = 0; i < 20; i++) yield* round(options, sandbox)
-      const states = (yield* outbox.recent(10)).map(({ state }) => state)
-      assert.deepStrictEqual(states, ["confirmed", "confirmed"])
-    }).pipe(Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))))
+      const states = Effect.map(outbox.recent(10), (all) => all.map(({ state }) => state).join())
+      const arePaid = Effect.map(states, (all) => all === "confirmed,confirmed")
+      yield* waitUntil("the end of both payments", arePaid, round(options, sandbox))
+    }).pipe(Effect.provide(daemonHere(options)))
   })
 
 /** Who can write the file needs no trigger's leave. */
@@ -208,7 +209,7 @@ describe("a journal and a store that somebody changed", () => {
       const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: "http://127.0.0.1:1" }
       const halts = yield* prepare(options).pipe(
         Effect.andThen(Effect.flatMap(Controls, (controls) => controls.halts)),
-        Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
+        Effect.provide(daemonHere(options)),
       )
       if (!halts.some(({ reason }) => reason === "restored_store")) through.push(`started on ${title}`)
     }
