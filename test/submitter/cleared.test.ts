@@ -6,7 +6,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { AuditMemory } from "../../src/submitter/AuditMemory.ts"
 import { beginSend, hasWork, solvedBy } from "../../src/submitter/beginSend.ts"
 import { ChainHeadCache } from "../../src/submitter/ChainHeadCache.ts"
-import { alice, flow, paid, round, states } from "../support/Flow.ts"
+import { alice, flow, paid, pass, round, states } from "../support/Flow.ts"
 import { altered, type Front, startFront } from "../support/Fronts.ts"
 import { rounds } from "../support/Intents.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
@@ -22,7 +22,7 @@ describe("a key that is not compared with the journal", () => {
   it.effect("signs nothing while its transfers cannot be listed", () =>
     flow(function* (options, sandbox, client) {
       yield* arm(client, { operation: "transfers", kind: "http_status", status: 503, rate: 1 })
-      yield* rounds(options, sandbox, 15)
+      yield* pass(sandbox, 15, round(options, sandbox))
       assert.strictEqual(yield* lacking, unchecked)
       assert.deepStrictEqual(yield* paid(sandbox), [])
       assert.lengthOf(yield* states, 1, "a payment was decided, and waits")
@@ -37,7 +37,7 @@ describe("a key that is not compared with the journal", () => {
   it.effect("is not cleared by a listing that has no end", () =>
     flow(function* (options, sandbox, client) {
       yield* arm(client, { operation: "transfers", kind: "cursor_cycle", rate: 1 })
-      yield* rounds(options, sandbox, 15)
+      yield* pass(sandbox, 15, round(options, sandbox))
       assert.strictEqual(yield* lacking, unchecked)
       assert.deepStrictEqual(yield* paid(sandbox), [])
       yield* disarm(client)

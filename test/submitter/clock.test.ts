@@ -133,7 +133,8 @@ describe("a clock that no block agrees with", () => {
           }
           assert.strictEqual(yield* sends, 1)
           assert.deepStrictEqual(yield* paid(sandbox), [])
-          yield* rounds(options, sandbox, 40)
+          for (let i = 0; i < 40 && (yield* paid(sandbox)).length === 0; i++) yield* round(options, sandbox)
+          yield* pass(sandbox, 10, round(options, sandbox))
           assert.lengthOf(yield* paid(sandbox), 1)
         },
         {

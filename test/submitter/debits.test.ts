@@ -9,7 +9,7 @@ import { Observations } from "../../src/store/balances/Observations.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
-import { alice, flow, lives, round, states } from "../support/Flow.ts"
+import { alice, flow, lives, pass, round, states } from "../support/Flow.ts"
 import { altered, threeFronts } from "../support/Fronts.ts"
 import { behind, hidingButMovements } from "../support/Instead.ts"
 import { halts, hasAttempt, rounds } from "../support/Intents.ts"
@@ -24,20 +24,32 @@ const by = Effect.fnUntraced(function* (client: TestClient, command: Command, fr
   yield* submit(client, signed(client, { from: "alice", command, framing, ...(yield* head(client)) }))
 })
 
+type Played = Parameters<typeof round>
+const confirmed = (...played: Played) =>
+  waitUntil(
+    "the confirmation",
+    Effect.map(states, ([state]) => state === "confirmed"),
+    round(...played),
+  )
+/** Runs on until the halt is there, ten blocks at most. */
+const haltsWithin = Effect.fnUntraced(function* (...played: Played) {
+  for (let i = 0; i < 10 && (yield* halts).length === 0; i++) yield* round(...played)
+  assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+})
+
 describe("a debit that no payment explains", () => {
   it.effect("of a withdrawal, which no transfer listing shows, halts within ten blocks", () =>
     flow(function* (options, sandbox, client) {
       yield* rounds(options, sandbox, 6)
       assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
       yield* by(client, withdrawal)
-      yield* rounds(options, sandbox, 10)
-      assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+      yield* haltsWithin(options, sandbox)
       const [detail] = yield* pages
       assert.match(detail ?? "", /30.00 USDT left the general account of alice in the block of 20.*Z, by a withdrawal/)
       const [stranger] = yield* (yield* Findings).strangers
       assert.deepStrictEqual([stranger?.from, stranger?.amount], [alice, 30n * one])
       yield* adopt([alice], { reason: "to the cold wallet", author: "ana" }, () => Effect.void)
-      yield* rounds(options, sandbox, 10)
+      yield* pass(sandbox, 10, round(options, sandbox))
       assert.deepStrictEqual(yield* halts, [], "told of once")
     }),
   )
@@ -45,14 +57,13 @@ describe("a debit that no payment explains", () => {
   it.effect("is seen in the balances where the gateway lists no transfers", () =>
     flow(
       function* (options, sandbox, client) {
-        yield* rounds(options, sandbox, 14)
+        yield* confirmed(options, sandbox)
         assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
         yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
-        yield* rounds(options, sandbox, 10)
-        assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+        yield* haltsWithin(options, sandbox)
         assert.match((yield* pages)[0] ?? "", /^nothing is signed: 10.* USDT left the general account of alice/)
         yield* adopt([alice], { reason: "the other wallet", author: "ana" }, () => Effect.void)
-        yield* rounds(options, sandbox, 10)
+        yield* pass(sandbox, 10, round(options, sandbox))
         assert.deepStrictEqual(yield* halts, [], "told of once")
       },
       { scenario: { profile: "specification" } },
@@ -85,8 +96,7 @@ describe("a debit that no payment explains", () => {
               }
             },
           )
-          yield* rounds(options, sandbox, 10, new Set(["decide"]))
-          assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+          yield* haltsWithin(options, sandbox, new Set(["decide"]))
           assert.match((yield* pages)[0] ?? "", /10.* USDT left the general account of alice/)
         },
         { gateways, scenario: { profile: "specification" } },
@@ -98,8 +108,7 @@ describe("a debit that no payment explains", () => {
     flow(function* (options, sandbox, client) {
       for (let i = 0; i < 4; i++) yield* round(options, sandbox, new Set(["decide"]))
       yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }))
-      for (let i = 0; i < 10; i++) yield* round(options, sandbox, new Set(["decide"]))
-      assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+      yield* haltsWithin(options, sandbox, new Set(["decide"]))
       assert.include((yield* pages)[0] ?? "", "by a transfer that the gateway does not list")
       const [stranger] = yield* (yield* Findings).strangers
       assert.match(stranger?.id ?? "", /^[0-9a-f]{64}$/)
@@ -121,8 +130,7 @@ describe("a debit that no payment explains", () => {
           yield* TestClock.adjust("1 second")
           yield* sandbox.stepBlock
         }
-        yield* rounds(options, sandbox, 6)
-        assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+        yield* haltsWithin(options, sandbox)
       },
       {
         scenario: {
@@ -136,16 +144,15 @@ describe("a debit that no payment explains", () => {
   it.effect("halts in the next process, and once told of in no later one", () =>
     lives(
       [
-        (options, sandbox) => rounds(options, sandbox, 14),
+        (options, sandbox) => confirmed(options, sandbox),
         function* (options, sandbox, client) {
           assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
           yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
-          yield* rounds(options, sandbox, 10)
-          assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+          yield* haltsWithin(options, sandbox)
           yield* adopt([alice], { reason: "the other wallet", author: "ana" }, () => Effect.void)
         },
         function* (options, sandbox) {
-          yield* rounds(options, sandbox, 10)
+          yield* pass(sandbox, 10, round(options, sandbox))
           assert.deepStrictEqual(yield* halts, [])
         },
       ],
@@ -156,7 +163,7 @@ describe("a debit that no payment explains", () => {
   it.effect("is none where balances began anew over a time whose rows are lost", () =>
     flow(
       function* (options, sandbox, client) {
-        yield* rounds(options, sandbox, 16)
+        yield* confirmed(options, sandbox)
         yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
         for (let i = 0; i < 8; i++) {
           yield* TestClock.adjust("1 second")
@@ -167,11 +174,10 @@ describe("a debit that no payment explains", () => {
         yield* (yield* Observations).noteGap({ since: timestamp, until, cause: "forgotten" })
         yield* (yield* Observations).rebase([], { timestamp: until, height })
         yield* by(client, payment(client, "eve", 20n * one, { asset: usdt }), "prefixed")
-        yield* rounds(options, sandbox, 12)
+        yield* pass(sandbox, 12, round(options, sandbox))
         assert.deepStrictEqual(yield* halts, [])
         yield* by(client, payment(client, "eve", 30n * one, { asset: usdt }), "prefixed")
-        yield* rounds(options, sandbox, 10)
-        assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+        yield* haltsWithin(options, sandbox)
       },
       { scenario: { profile: "specification" } },
     ),
@@ -198,7 +204,7 @@ describe("a debit that no payment explains", () => {
         const skewed = [shown(alice, -amount - amount / 1_000n, 1_000n), shown(toKey, amount, 1_000n)]
         const { height } = (yield* observations.watermark)!
         yield* observations.advance([...skewed, shown(alice, 0n, 2_000n)], { timestamp: signedAt + 3_000n, height })
-        yield* rounds(options, sandbox, 20)
+        yield* pass(sandbox, 20, round(options, sandbox))
         assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
       },
       { scenario: { profile: "specification" } },
@@ -208,7 +214,7 @@ describe("a debit that no payment explains", () => {
   it.effect("is none for a trading key whose account changes without a listing", () =>
     flow(
       function* (options, sandbox, client) {
-        yield* rounds(options, sandbox, 12)
+        yield* confirmed(options, sandbox)
         const observations = yield* Observations
         const { timestamp, height } = (yield* observations.watermark)!
         const margin = { party: alice, asset: usdt, market: "ee".repeat(32), type: "ACCOUNT_TYPE_MARGIN" }
@@ -217,7 +223,7 @@ describe("a debit that no payment explains", () => {
           height,
         })
         yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
-        yield* rounds(options, sandbox, 12)
+        yield* pass(sandbox, 12, round(options, sandbox))
         assert.deepStrictEqual(yield* halts, [])
       },
       { scenario: { profile: "specification" } },

@@ -213,7 +213,7 @@ describe("a second execution of a payment", () => {
           (all) => all.map(({ state }) => state),
         )
         for (let i = 0; i < 200 && !(yield* withdrawn).includes("confirmed"); i++) yield* round(options, sandbox)
-        for (let i = 0; i < 20; i++) yield* round(options, sandbox, settling)
+        yield* pass(sandbox, 20, round(options, sandbox, settling))
         assert.deepStrictEqual(yield* withdrawn, ["confirmed"])
         const { intent } = yield* newest
         assert.lengthOf(yield* (yield* Outbox).attempts(intent.id), 2)

@@ -79,9 +79,9 @@ describe("a lone gateway", () => {
         yield* post(other)
         for (let i = 0; i < 6; i++) yield* passing
         liar.manner = honest
-        for (let i = 0; i < 10; i++) yield* passing
+        yield* pass(sandbox, 10, passing)
         yield* post(first)
-        for (let i = 0; i < 10; i++) yield* passing
+        yield* pass(sandbox, 10, passing)
         const decided = yield* outbox.recent(10)
         assert.lengthOf(
           yield* paid(sandbox),
@@ -106,7 +106,7 @@ describe("a lone gateway", () => {
       const post = ({ path, body }: (typeof kept)[number]) =>
         Effect.promise(async () => void (await (await fetch(`${url}${path}`, { method: "POST", body })).text()))
       yield* Effect.forEach(kept, post, { discard: true })
-      yield* rounds(options, sandbox, 10)
+      yield* pass(sandbox, 10, round(options, sandbox))
       assert.lengthOf(yield* paid(sandbox), 1)
       assert.deepStrictEqual(yield* halts, [])
     }),
@@ -144,7 +144,7 @@ describe("a lone gateway", () => {
   it.effect("whose head runs ahead of the balances gets nothing signed on future blocks", () =>
     behind({ scenario: pow(100) }, function* (liar, _, options, sandbox) {
       const unsent = new Set(["submit"])
-      yield* rounds(options, sandbox, 15, unsent)
+      yield* pass(sandbox, 15, round(options, sandbox, unsent))
       let by = 0n
       liar.manner = rewritten("height", (told) => String(BigInt(told) + by), "/blockchain/height")
       for (let second = 0; second < 4; second++) {

@@ -89,7 +89,8 @@ describe("a lone gateway", () => {
   const afterAnOutage = (seconds: number, empty: Instead) =>
     behind({ scenario: pow(40), rules: [wage], network: bare }, function* (liar, _, ...flow) {
       const [options, sandbox] = flow
-      yield* rounds(options, sandbox, 20)
+      yield* rounds(options, sandbox, 8)
+      yield* pass(sandbox, 12, round(options, sandbox))
       const before = (yield* paid(sandbox)).length
       yield* TestClock.adjust("40 seconds")
       for (let i = 0; i < 30 && !(yield* isSent); i++) {
@@ -238,9 +239,10 @@ const laterOnce = Effect.fnUntraced(function* (
   const [options, sandbox] = flow
   const firsts = [...kept]
   state.keeps = false
-  yield* someSeconds(12, ...flow)
+  yield* aWhile(12, ...flow)
   yield* handIn(url, firsts)
-  yield* rounds(options, sandbox, 15)
+  yield* rounds(options, sandbox, 5)
+  yield* pass(sandbox, 10, round(options, sandbox))
   assert.lengthOf(yield* paid(sandbox), 1)
   assert.deepStrictEqual(yield* halts, [])
 })

@@ -38,7 +38,7 @@ describe("a lone gateway", () => {
       const post = ({ path, body }: (typeof kept)[number]) =>
         Effect.promise(async () => void (await (await fetch(`${url}${path}`, { method: "POST", body })).text()))
       yield* Effect.forEach(kept, post, { discard: true })
-      yield* rounds(options, sandbox, 12)
+      yield* pass(sandbox, 12, round(options, sandbox))
       assert.lengthOf(yield* paid(sandbox), 1)
       assert.deepStrictEqual(yield* halts, [])
     }),
@@ -51,7 +51,8 @@ describe("a lone gateway", () => {
   ] as const) {
     it.effect(`that tells ${words} that a payday is done has people called, who pay it`, () =>
       behind({ scenario: pow(40), rules: [wage], network: { framing: "bare" } }, function* (liar, _, options, sandbox) {
-        yield* rounds(options, sandbox, 20)
+        yield* rounds(options, sandbox, 8)
+        yield* pass(sandbox, 12, round(options, sandbox))
         const before = (yield* paid(sandbox)).length
         yield* TestClock.adjust("40 seconds")
         const { kept, state, manner } = keeper()
@@ -98,7 +99,7 @@ describe("a lone gateway", () => {
     it.effect(`whose head runs ahead and that ${kind} gets nothing signed on future blocks`, () =>
       behind({ scenario: pow(100) }, function* (liar, _, options, sandbox) {
         const unsent = new Set(["submit"])
-        yield* rounds(options, sandbox, 15, unsent)
+        yield* pass(sandbox, 15, round(options, sandbox, unsent))
         let by = 0n
         liar.manner = async (request, ask) => {
           const answer = await ask()

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { accountKeyText, Drifts } from "../../src/store/balances/Drifts.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { alice, bob, eve, type Flow, type FlowServices, flow, paid, round, states } from "../support/Flow.ts"
+import { alice, bob, eve, type Flow, type FlowServices, flow, paid, pass, round, states } from "../support/Flow.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 import { tempDir } from "../support/tempDir.ts"
@@ -78,7 +78,7 @@ const fastAtFirst = <E>(
           }),
         )
         // The clock comes to the time of the decision.
-        yield* rounds(args, 21, "decide", "submit")
+        yield* pass(sandbox, 21, rounds(args, 1, "decide", "submit"))
         yield* rounds(args, 10)
         assert.deepStrictEqual(yield* states, ["cancelled"])
         assert.lengthOf(yield* paid(sandbox), 0)
@@ -106,7 +106,7 @@ describe("a payment of an account in mismatch", () => {
       yield* begins(party)
       const transfer = { from: "alice", to: "bob", asset: "USDT", amount: "30" }
       yield* submitPayment(options.treasury, "live", { idempotencyKey: "one", transfer })
-      yield* rounds(args, 20, "decide")
+      yield* pass(sandbox, 20, rounds(args, 1, "decide"))
       assert.deepStrictEqual(yield* states, ["reserved"])
       assert.match((yield* detail) ?? "", waits)
       yield* ends(party)

@@ -10,7 +10,7 @@ import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { beginQuarantine, keepQuarantine, quarantineKey } from "../../src/submitter/audit/quarantine.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
-import { alice, flow, round } from "../support/Flow.ts"
+import { alice, flow, pass, round } from "../support/Flow.ts"
 import { altered, type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
@@ -77,7 +77,7 @@ describe("a quarantine that begins", () => {
       yield* rounds(options, world, 1)
       const until = BigInt((yield* Effect.flatMap(Settings, ({ get }) => get(quarantineKey)))!.split(" ")[0]!)
       assert.match((yield* waits).text ?? "", new RegExp(`^Nothing is signed until block ${until}, in less than 1 min`))
-      for (let i = 0; i < 300 && !(yield* (yield* Clearance).isGranted(alice)); i++) yield* round(options, world)
+      yield* waitUntil("its end", (yield* Clearance).isGranted(alice), pass(world, 5, round(options, world)))
       assert.deepStrictEqual((yield* waits).text, undefined)
     }),
   )
@@ -127,14 +127,13 @@ describe("a quarantine that begins", () => {
           ),
           takenBack,
         )
-      for (let i = 0; i < 300 && failed === 0; i++) {
-        yield* round(options, world, new Set(["reconcile"]))
-        yield* Effect.exit(Effect.provideService(keepQuarantine(), Database, { ...database, write }))
-      }
+      const look = Effect.exit(Effect.provideService(keepQuarantine(), Database, { ...database, write }))
+      const unseen = Effect.andThen(round(options, world, new Set(["reconcile"])), look)
+      yield* waitUntil("a failure", () => failed > 0, pass(world, 5, unseen))
       assert.strictEqual(failed, 1)
       assert.isFalse(yield* isEnded)
       assert.isFalse(yield* clearance.isOpen)
-      for (let i = 0; i < 300 && !(yield* clearance.isGranted(alice)); i++) yield* round(options, world)
+      yield* waitUntil("its end", clearance.isGranted(alice), pass(world, 5, round(options, world)))
       assert.isTrue(yield* isEnded, "its end is stored before a key is cleared")
     }),
   )
@@ -189,9 +188,9 @@ describe("a transfer that is not listed at first", () => {
       yield* ticking(adopt([alice], { reason: "ours", author: "ana" }, () => Effect.void))
       yield* rounds(options, world, 8)
       front.manner = honest
-      for (let i = 0; i < 300 && (yield* halts).length === 0; i++) {
+      for (let i = 0; i < 60 && (yield* halts).length === 0; i++) {
         assert.isFalse(yield* clearance.isGranted(alice), "nothing is signed before it is seen")
-        yield* round(options, world)
+        yield* pass(world, 5, round(options, world))
       }
       assert.deepStrictEqual(yield* halts, ["foreign_payment"])
     }, fronted(fronts)),
@@ -204,8 +203,8 @@ describe("keys that are new, where nothing is listed", () => {
       function* (options, world) {
         const clearance = yield* Clearance
         let begun = 0
-        for (let i = 0; i < 400; i++) {
-          yield* round(options, world)
+        for (let i = 0; i < 80; i++) {
+          yield* pass(world, 5, round(options, world))
           if ((yield* (yield* Settings).get(quarantineKey)) === "pending") begun++
           const lacking = yield* Effect.forEach([alice, publicKeyOf("test", "carol")], clearance.lacking)
           if (lacking.every((why) => why === undefined)) break

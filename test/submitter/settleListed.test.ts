@@ -93,7 +93,7 @@ describe("a payment that another copy of the database made as well", () => {
         assert.isFalse(isFinalAttempt(attempt.state), attempt.state)
         front.manner = liarBy(0n)
         const ended = Effect.map(newest, (one) => one.intent?.state === "confirmed")
-        yield* waitUntil("the end of the window", ended, round(options, world, new Set(["submit", "confirm"])))
+        yield* waitUntil("the end of the window", ended, pass(world, 5, see))
       },
       {
         scenario: { pow: powOf(100) },
@@ -124,7 +124,7 @@ describe("a payment that another copy of the database made as well", () => {
             for (let i = 0; i < 4; i++) yield* ticking(round(options, world, new Set(["decide", "submit"])))
             for (const one of others) one.manner = honest
             yield* ticking(adopting)
-            for (let i = 0; i < 100; i++) yield* ticking(round(options, world, blind))
+            yield* pass(world, 100, ticking(round(options, world, blind)))
             assert.lengthOf(yield* paid(world), 1)
             const { intent: now } = yield* newest
             assert.strictEqual(now?.state, "confirmed", now?.detail)
@@ -151,11 +151,11 @@ describe("a payment that another copy of the database made as well", () => {
           const look = ticking(round(options, world, new Set(["decide", "submit"])))
           for (let i = 0; i < 4; i++) yield* look
           yield* ticking(Effect.exit(adopting))
-          for (let i = 0; i < 100; i++) yield* ticking(round(options, world, blind))
+          yield* pass(world, 100, ticking(round(options, world, blind)))
           assert.lengthOf(yield* paid(world), 1)
           silent!.manner = honest
           yield* ticking(adopting)
-          for (let i = 0; i < 100; i++) yield* ticking(round(options, world, blind))
+          yield* pass(world, 100, ticking(round(options, world, blind)))
           assert.lengthOf(yield* paid(world), 1)
           const { intent: now } = yield* newest
           assert.strictEqual(now?.state, "confirmed", now?.detail)

@@ -9,7 +9,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { SigningFacts, standing } from "../../src/submitter/SigningFacts.ts"
 import { showWait } from "../../src/submitter/waiting.ts"
-import { type Flow, flow, lives, round } from "../support/Flow.ts"
+import { type Flow, flow, lives, pass, round } from "../support/Flow.ts"
 import { dueDetails, rounds } from "../support/Intents.ts"
 import { wageAt } from "../support/LoneLiar.ts"
 import { attemptOf } from "../support/Payments.ts"
@@ -34,7 +34,10 @@ const pause = (scope: string) =>
   Effect.flatMap(Controls, (controls) => controls.pause({ scope, ...by, until: undefined }))
 const resume = (scope = "all") => Effect.flatMap(Controls, (controls) => controls.resume({ scope, ...by }))
 /** Runs all loops until nothing is open, but no longer than one needs. */
-const settle = (options: Parameters<Flow>[0], sandbox: Parameters<Flow>[1]) => rounds(options, sandbox, 12)
+const settle = Effect.fnUntraced(function* (options: Parameters<Flow>[0], sandbox: Parameters<Flow>[1]) {
+  yield* rounds(options, sandbox, 6)
+  yield* pass(sandbox, 6, round(options, sandbox))
+})
 
 const daily = { rules: [wageAt("1 8 * * *")] }
 /** Until the payment is decided, and nothing of it is signed. */
