@@ -1,7 +1,7 @@
 import { Console, Effect, Option, Result, Schema } from "effect"
 import { Command } from "effect/cli"
 import { isCodeIsolated } from "../config/code/codeProcess.ts"
-import { unusedSettings } from "../config/DaemonFile.ts"
+import { noTreasury, unusedSettings } from "../config/DaemonFile.ts"
 import { needCertificates, ProcessContext } from "../config/Environment.ts"
 import { refuseMarkFolder } from "../config/ownFiles.ts"
 import { durationMillis } from "../config/schema/Fields.ts"
@@ -151,7 +151,9 @@ const sharedKeys = (treasury: Treasury, all: ReadonlyArray<Treasury>): ReadonlyA
 
 /** Checks each treasury of a folder; fails with the problems of all that are wrong. */
 const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
-  const checked = yield* Effect.forEach(yield* eachTreasury(dir), ({ name, file, chosen, problem }) =>
+  const entries = yield* eachTreasury(dir)
+  if (entries.length === 0) return yield* noTreasury(dir)
+  const checked = yield* Effect.forEach(entries, ({ name, file, chosen, problem }) =>
     Effect.gen(function* () {
       if (problem !== undefined) return yield* problem
       const { found, keys, network } = yield* readAndCheck(chosen)

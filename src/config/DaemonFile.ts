@@ -100,6 +100,10 @@ export const treasuriesIn = ({ dir, dataDir }: Pick<DaemonConfig, "dir" | "dataD
     })
     .toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.file < b.file ? -1 : 1))
 
+/** Problem of a folder without treasuries. */
+export const noTreasury = (dir: string): ConfigError =>
+  configProblem(dir, "has no treasury: nothing is watched or paid", "put NAME.yaml there, or a folder of its parts")
+
 const partsOf = (file: string): ReadonlyArray<string> => {
   const stat = statSync(file, { throwIfNoEntry: false })
   if (stat?.isDirectory() !== true) return isPart(basename(file)) ? [file] : []

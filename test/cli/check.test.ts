@@ -140,6 +140,15 @@ describe("check", () => {
     assert.notInclude((await callCofferer(["check", file])).stdout, "warn ")
   })
 
+  it("refuses a folder for several treasuries that has none", async () => {
+    const folder = join(dir, "none")
+    mkdirSync(folder)
+    writeFileSync(join(folder, "daemon.yaml"), "version: 1\n")
+    const { code, stderr } = await callCofferer(["check", folder])
+    assert.strictEqual(code, 3)
+    assert.match(stderr, /none {2}has no treasury: nothing is watched or paid/)
+  })
+
   it("warns of a key that signs for two treasuries of a folder", async () => {
     const folder = join(dir, "several")
     mkdirSync(folder)

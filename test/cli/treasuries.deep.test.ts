@@ -168,4 +168,12 @@ describe("several treasuries in one process", () => {
     assert.strictEqual(list.find(({ name }) => name === "t0002")?.state, "ended")
     assert.match((await get(`${page}/metrics`)).body, /cofferer_treasury_up\{treasury="t0002"\} 0/)
   })
+
+  it("says that the folder has no treasury any more", async () => {
+    for (const name of ["t0000.yaml", "t0003", "copy.yaml", "renamed.yaml"])
+      rmSync(join(files, name), { recursive: true })
+    hangUp()
+    const { detail } = await daemon.line(lineWith("configuration doubtful", "has no treasury"))
+    assert.match(String(detail), /files {2}has no treasury: nothing is watched or paid; put NAME.yaml there/)
+  })
 })

@@ -6,6 +6,7 @@ import {
   type DaemonConfig,
   dataDirIn,
   nameProblem,
+  noTreasury,
   type TreasuryEntry,
   treasuriesIn,
   unusedSettings,
@@ -146,6 +147,10 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
       const state = states.get(entry.name)?.state
       const onlyIfMissing = state === "starting" || state === "running"
       yield* FiberMap.run(fibers, keyOf(entry), keepRunning(entry, around), { onlyIfMissing })
+    }
+    // It starts all the same, and looks again at a SIGHUP.
+    for (const problem of entries.length === 0 ? noTreasury(config.dir).problems : []) {
+      yield* logEvent("configuration doubtful", { detail: formatProblem(problem) })
     }
     return entries.length
   })
