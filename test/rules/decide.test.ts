@@ -259,6 +259,12 @@ describe("a sweep", () => {
     assert.strictEqual(decision._tag === "Hold" && decision.reason, "paused")
   })
 
+  it("holds while rows and balance of its receiver differ, as its signing would", () => {
+    const drift = (key: string) => (key === reserve.publicKey ? "reserve differs" : undefined)
+    const { decision } = judged(sweep, snapshotOf({ hot: 600, snapshot: { drift } }), ripe)
+    assert.deepStrictEqual(decision, { _tag: "Hold", reason: "drift", detail: "reserve differs" })
+  })
+
   it("is paused by each pause that stops it, and names each end", () => {
     const scopes = ["party:hot", "asset:VEGA", "rule:keep", "party:hot"]
     const pauses = scopes.map((scope, i) => ({ scope, reason: `why ${i}`, ...(i === 2 ? { author: "ana" } : {}) }))

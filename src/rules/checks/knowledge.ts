@@ -1,4 +1,4 @@
-import { accountName } from "../Account.ts"
+import { accountName, receiverKey } from "../Account.ts"
 import { ageMillis } from "../Snapshot.ts"
 import type { Check, SubjectFacts } from "../SubjectFacts.ts"
 
@@ -61,13 +61,15 @@ export const knowledge: ReadonlyArray<Check> = [
   },
   {
     reason: "drift",
-    held: ({ subject, snapshot }) => {
+    held: ({ subject, snapshot, sized }) => {
       for (const { party, asset, balance } of subject.accounts) {
         const drift = snapshot.drift(party.publicKey, asset.id, balance)
         if (drift !== undefined) return drift
       }
-      for (const payer of subject.payers) {
-        const drift = snapshot.drift(payer.publicKey, subject.asset.id, "free")
+      // No payment to a receiver in mismatch is signed: decided all the same, it would be dropped again and again.
+      const ends = [...subject.payers.map((p) => p.publicKey), ...sized.map(({ transfer }) => receiverKey(transfer.to))]
+      for (const party of ends) {
+        const drift = snapshot.drift(party, subject.asset.id, "free")
         if (drift !== undefined) return drift
       }
       return undefined
