@@ -18,10 +18,10 @@ export const supervised = <E, R>(name: string, loop: Effect.Effect<never, E, R>)
 const restartMillisMin = 200
 const restartMillisMax = 30_000
 /** A loop that ran this long has recovered: the next failure waits the shortest time again. */
-const healthyMillis = 60_000
+const healthyNanos = 60_000_000_000n
 /** The sixth failure of one loop within ten minutes is no passing fault: the process ends, visibly. */
 const failuresMax = 5
-const failuresWithinMillis = 600_000
+const failuresWithinNanos = 600_000_000_000n
 
 /** A loop failed too often, or ended by itself, which none may. */
 class LoopGaveUp extends Error {
@@ -50,17 +50,17 @@ const run = <R>(loops: ReadonlyArray<SupervisedLoop<unknown, R>>): Effect.Effect
 
 const restarting = <E, R>({ name, loop }: SupervisedLoop<E, R>): Effect.Effect<never, LoopGaveUp | StoreError, R> =>
   Effect.gen(function* () {
-    let failures: ReadonlyArray<number> = []
+    let failures: ReadonlyArray<bigint> = []
     let wait = restartMillisMin
     for (;;) {
-      const startedAt = yield* Clock.currentTimeMillis
+      const startedAt = yield* Clock.monotonicTimeNanos
       const exit = yield* Effect.exit(loop)
       if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.interrupt
       const error = Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : Option.none()
       if (Option.isSome(error) && isUnwritable(error.value)) return yield* error.value
-      const now = yield* Clock.currentTimeMillis
-      if (now - startedAt >= healthyMillis) wait = restartMillisMin
-      failures = [...failures.filter((at) => now - at < failuresWithinMillis), now]
+      const now = yield* Clock.monotonicTimeNanos
+      if (now - startedAt >= healthyNanos) wait = restartMillisMin
+      failures = [...failures.filter((at) => now - at < failuresWithinNanos), now]
       const cause = Exit.isFailure(exit) ? exit.cause : Cause.die(new Error("the loop ended by itself"))
       yield* logEvent("loop failed", { loop: name, failures: failures.length }, { cause })
       if (failures.length > failuresMax) {

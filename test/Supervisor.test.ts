@@ -63,6 +63,28 @@ describe("the supervisor", () => {
     }).pipe(silent),
   )
 
+  it.effect("forgets them also where the clock is set back by three hours meanwhile", () =>
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      let behind = 0
+      const { starts, loop } = watch(150_000, Effect.fail("now and then"))
+      const fiber = yield* Effect.forkChild(
+        supervise([supervised("slow", loop)]).pipe(
+          Effect.provideService(Clock.Clock, {
+            ...clock,
+            sleep: clock.sleep,
+            currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now - behind),
+          }),
+        ),
+      )
+      yield* TestClock.adjust("10 minutes")
+      behind = 10_800_000
+      yield* TestClock.adjust("2 hours")
+      assert.isAtLeast(starts.length, 47)
+      yield* Fiber.interrupt(fiber)
+    }).pipe(silent),
+  )
+
   it.effect("ends the others with the one that gave up", () =>
     Effect.gen(function* () {
       let ended = false

@@ -185,21 +185,20 @@ interface Around {
 const restartMillisMin = 1_000
 const restartMillisMax = 60_000
 /** A treasury that ran this long has recovered: after the next failure it waits the shortest time again. */
-const healthyMillis = 60_000
+const healthyNanos = 60_000_000_000n
 
 /** Runs a treasury, and again whenever it ends: after 1 s, doubling to 60 s, with jitter. Its files are read anew. */
 const keepRunning = (entry: TreasuryEntry, around: Around) =>
   Effect.gen(function* () {
     let wait = restartMillisMin
     for (;;) {
-      const begun = yield* Clock.currentTimeMillis
+      const begun = yield* Clock.monotonicTimeNanos
       const exit = yield* Effect.exit(runOne(entry, around))
       if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.interrupt
-      const now = yield* Clock.currentTimeMillis
-      if (now - begun >= healthyMillis) wait = restartMillisMin
+      if ((yield* Clock.monotonicTimeNanos) - begun >= healthyNanos) wait = restartMillisMin
       const reason = reasonOf(exit)
       const seconds = Math.round(wait / 100) / 10
-      noteState(around, entry, now, { state: "ended", severity: "bad", text: reason })
+      noteState(around, entry, yield* Clock.currentTimeMillis, { state: "ended", severity: "bad", text: reason })
       yield* logEvent("treasury ended", { reason, seconds }, Exit.isFailure(exit) ? defectOf(exit.cause) : {})
       yield* Effect.sleep(Math.round(wait * (0.8 + (yield* Random.next) * 0.4)))
       wait = Math.min(restartMillisMax, wait * 2)
