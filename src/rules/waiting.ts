@@ -39,18 +39,13 @@ export interface WaitFacts {
   readonly now: number
   /** When it was decided, or its last attempt proven dead. Unix milliseconds. */
   readonly since: number
-  /** Expiry of the approval; undefined if none was needed. Unix milliseconds. */
-  readonly expires: number | undefined
+  readonly needsApproval: boolean
 }
 
-/** Judges whether an unsigned payment waits on. An approval has its own expiry; otherwise its source decides. */
-export const judgeWait = (standing: Standing, { now, since, expires }: WaitFacts): Wait => {
-  // The other parts are paid: when its approval lapses, approval is asked for again.
-  if (expires !== undefined && standing._tag !== "Part") {
-    return now < expires
-      ? { _tag: "Waits", tellAt: undefined }
-      : { _tag: "Over", why: "the approval lapsed before it was signed" }
-  }
+/** Judges whether an unsigned payment waits on: until its approval lapses, or as its source says. */
+export const judgeWait = (standing: Standing, { now, since, needsApproval }: WaitFacts): Wait => {
+  // For a part whose others are paid approval is asked again; without a rule nobody needs it any more.
+  if (needsApproval && standing._tag !== "Part" && standing._tag !== "Gone") return { _tag: "Waits", tellAt: undefined }
   const isStale = now - since > decisionValidMillis
   switch (standing._tag) {
     case "Planned": {

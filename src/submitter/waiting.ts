@@ -45,7 +45,7 @@ const factsOf = Effect.fnUntraced(function* (intent: Intent) {
   const facts: WaitFacts = {
     now: yield* Clock.currentTimeMillis,
     since: attempts.at(-1)?.updatedAt ?? intent.createdAt,
-    expires: approvalOf((yield* CycleConfig).treasury, intent)?.terms.expires,
+    needsApproval: approvalOf((yield* CycleConfig).treasury, intent) !== undefined,
   }
   return { facts, signed: attempts.length }
 })
@@ -119,7 +119,7 @@ export const endWaiting = Effect.fnUntraced(function* (intent: Intent) {
   const kept = intent.detail.startsWith("waits: ") ? `; it ${intent.detail.replace("waits: ", "waited: ")}` : ""
   if (wait._tag === "DecidedAnew" && signed === 0) return yield* dropDecided(intent, kept)
   const why = wait._tag === "Over" ? wait.why : "no attempt executed, and none could be signed since"
-  const state = signed > 0 ? "abandoned" : facts.expires !== undefined ? "denied" : "cancelled"
+  const state = signed > 0 ? "abandoned" : "cancelled"
   const detail = `${why}${kept}`
   const ending = { state, sentence: `is ${state}, unpaid: ${detail}`, detail, severity: "ticket" } as const
   yield* settleAndAlert(intent, ending, outbox.move(intent, state, { detail }))

@@ -14,7 +14,7 @@ const rows: ReadonlyArray<{
   readonly title: string
   readonly standing: Standing
   readonly after: number
-  readonly expires?: number
+  readonly needsApproval?: true
   readonly says: string | RegExp
 }> = [
   {
@@ -33,15 +33,8 @@ const rows: ReadonlyArray<{
     title: "a level's that people approved",
     standing: { _tag: "Level", together: false },
     after: hour,
-    expires: 5 * hour,
+    needsApproval: true,
     says: "Waits never",
-  },
-  {
-    title: "one whose approval lapsed",
-    standing: { _tag: "Level", together: false },
-    after: 5 * hour,
-    expires: 5 * hour,
-    says: /^Over .*lapsed/,
   },
   {
     title: "a part of what is begun",
@@ -67,7 +60,7 @@ const rows: ReadonlyArray<{
     title: "a late one that people approved",
     standing: planned("skip"),
     after: 3 * hour,
-    expires: 5 * hour,
+    needsApproval: true,
     says: "Waits never",
   },
   {
@@ -82,14 +75,21 @@ const rows: ReadonlyArray<{
     after: decisionValidMillis + 1,
     says: /^Over no rule in force/,
   },
+  {
+    title: "one without a rule that people were asked to approve",
+    standing: { _tag: "Gone" },
+    after: decisionValidMillis + 1,
+    needsApproval: true,
+    says: /^Over no rule in force/,
+  },
 ]
 
 describe("a payment that waits for its signature", () => {
-  it.each(rows)("$title", ({ standing, after, expires, says }) => {
+  it.each(rows)("$title", ({ standing, after, needsApproval = false, says }) => {
     const wait = judgeWait(standing, {
       now: decided + after,
       since: decided,
-      expires: expires === undefined ? undefined : decided + expires,
+      needsApproval,
     })
     const more = wait._tag === "Over" ? wait.why : wait._tag === "Waits" ? wait.tellAt : undefined
     const tell = typeof more === "number" ? more - decided : more

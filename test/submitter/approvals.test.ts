@@ -355,6 +355,19 @@ describe("approvals and another policy", () => {
     }, desk),
   )
 
+  it.effect("that removes its rule ends it unpaid before anybody approves it", () =>
+    flow(function* (options, sandbox) {
+      yield* proposed(options, sandbox)
+      const { treasury } = options
+      yield* (yield* ConfigInForce).replace({ treasury: { ...treasury, rules: [] }, mode: "live" }, Effect.void)
+      yield* TestClock.adjust("6 minutes")
+      yield* round(options, sandbox, new Set(["decide", "submit"]))
+      yield* underConfig(submitOnce())
+      const { state, detail } = yield* newestIntent
+      assert.deepStrictEqual([state, detail], ["cancelled", "no rule in force pays it any more"])
+    }, desk),
+  )
+
   it.effect("that asks for nobody lets no planned payment go whose time is over", () =>
     flow(
       function* (options, sandbox) {
