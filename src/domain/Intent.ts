@@ -84,6 +84,10 @@ export interface Intent {
 /** From when the time of its approvers runs, Unix milliseconds. */
 export const askedFrom = ({ askedAt, createdAt }: Pick<Intent, "askedAt" | "createdAt">): number => askedAt ?? createdAt
 
+/** Since when it has waited, Unix milliseconds: where a clock ahead set its time, since its last change by the right one. */
+export const waitsFrom = ({ createdAt, updatedAt }: Pick<Intent, "createdAt" | "updatedAt">): number =>
+  Math.min(createdAt, updatedAt)
+
 /** Amount that an unsigned payment reserves while it waits; undefined if it reserves nothing. */
 export const setAsideOf = ({ state, payment, feeMax, decimals }: Intent): string | undefined => {
   const isSigned = isFinalIntent(state) || state === "in_flight" || state === "unknown" || state === "manual"

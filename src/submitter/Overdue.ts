@@ -2,7 +2,7 @@ import { Clock, Effect, Option, Schema } from "effect"
 import { byOneConfig, CycleConfig } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
-import { type Intent, intentWaits, isFinalIntent, overdueOf } from "../domain/Intent.ts"
+import { type Intent, intentWaits, isFinalIntent, overdueOf, waitsFrom } from "../domain/Intent.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Journal } from "../store/journal/Journal.ts"
@@ -37,7 +37,7 @@ export const overdueNow = Effect.fnUntraced(function* (treasury: Treasury, inten
   const attempts = yield* (yield* Outbox).attempts(intent.id)
   const expires = approvalOf(treasury, intent)?.terms.expires
   // A payment is not in its state for longer than it exists: this avoids reading the journal for most.
-  if (overdueOf(intent.state, attempts, { now, since: intent.createdAt, expires }) === undefined) return undefined
+  if (overdueOf(intent.state, attempts, { now, since: waitsFrom(intent), expires }) === undefined) return undefined
   return overdueOf(intent.state, attempts, { now, since: yield* stateSince(intent), expires })
 })
 
@@ -45,12 +45,12 @@ const StateBody = Schema.fromJsonString(Schema.Struct({ state: Schema.String }))
 const stateOf = Schema.decodeUnknownOption(StateBody)
 
 /** When it came to its state, by the journal. */
-const stateSince = Effect.fnUntraced(function* ({ id, state, createdAt }: Intent) {
+const stateSince = Effect.fnUntraced(function* ({ id, state, createdAt, updatedAt }: Intent) {
   const entries = yield* (yield* Journal).about(id)
   const last = entries.findLast(
     ({ kind, body }) => kind === "intent" && Option.exists(stateOf(body), (told) => told.state === state),
   )
-  return last?.at ?? createdAt
+  return waitsFrom({ createdAt: last?.at ?? createdAt, updatedAt })
 })
 
 const page = Effect.fnUntraced(function* (

@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { shortId } from "../domain/Hex.ts"
-import type { Intent } from "../domain/Intent.ts"
+import { type Intent, waitsFrom } from "../domain/Intent.ts"
 import { instantText, millisOf } from "../domain/Time.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
 import { isNamed, subjectOfIntent } from "../payments/standing.ts"
@@ -44,7 +44,7 @@ const factsOf = Effect.fnUntraced(function* (intent: Intent) {
   const attempts = yield* (yield* Outbox).attempts(intent.id)
   const facts: WaitFacts = {
     now: yield* Clock.currentTimeMillis,
-    since: attempts.at(-1)?.updatedAt ?? intent.createdAt,
+    since: attempts.at(-1)?.updatedAt ?? waitsFrom(intent),
     needsApproval: approvalOf((yield* CycleConfig).treasury, intent) !== undefined,
   }
   return { facts, signed: attempts.length }

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Option } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
@@ -13,6 +14,7 @@ import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
+import { callOverdue } from "../../src/submitter/Overdue.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { flow, paid, pass, round } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
@@ -216,5 +218,30 @@ describe("a clock that no block agrees with", () => {
       },
       { line: { approval: "desk" }, more: deskFields() },
     ),
+  )
+
+  it.effect("calls people in time to a payment that was handed in ahead of the right time, and waits", () =>
+    flow(function* (options, sandbox) {
+      const now = yield* Clock.currentTimeMillis
+      yield* TestClock.setTime(now + 72 * hour)
+      const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "150" }
+      yield* submitPayment(options.treasury, "live", { idempotencyKey: "a", transfer })
+      yield* callOverdue()
+      yield* TestClock.setTime(now)
+      yield* (yield* Controls).pause({ scope: "party:alice", reason: "looks", author: "ana", until: undefined })
+      const sql = yield* SqlClient.SqlClient
+      const called = Effect.map(sql`SELECT severity FROM alerts WHERE kind = 'intent' ORDER BY seq`, (rows) =>
+        rows.map(({ severity }) => severity),
+      )
+      const turn = Effect.andThen(round(options, sandbox, new Set(["decide"])), callOverdue())
+      yield* Effect.repeat(turn, { times: 2 })
+      assert.deepStrictEqual(yield* called, [])
+      yield* TestClock.adjust("61 minutes")
+      yield* Effect.repeat(turn, { times: 2 })
+      assert.deepStrictEqual(yield* called, ["ticket"])
+      yield* TestClock.adjust("24 hours")
+      yield* Effect.repeat(turn, { times: 2 })
+      assert.deepStrictEqual(yield* called, ["ticket", "ticket", "page"])
+    }),
   )
 })
