@@ -15,14 +15,14 @@ import { logEvent } from "../telemetry/Logging.ts"
 const parametersMillis = 60_000
 
 /**
- * Gateways that say that they have no parameters, after some were read. It counts as told once they say so again after
+ * Gateways that say that they have no parameters, and did not before. It counts as told once they say so again after
  * this time: a proxy says it of parameters that are there.
  */
 const unserved = Effect.map(Settings, (settings) => makeTrouble(settings, "parametersUnserved", 15_000))
 
 /**
- * Reads the network's parameters if the gateway has them: fees and minimums depend on them. Earlier ones are removed
- * once it says for 15 s that it has none: their source may have been wrong.
+ * Reads the network's parameters if the gateway has them: fees and minimums depend on them. Once it says for 15 s that it
+ * has none, the configured fee counts, and earlier ones are removed: their source may have been wrong.
  */
 export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   const { parameters } = yield* GatewayReader
@@ -35,18 +35,18 @@ export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   const values = yield* parameters.pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   yield* database.write(
     Effect.gen(function* () {
-      const isTakenBack = values === undefined && (yield* listings.parameters).size > 0
+      const isNews = values === undefined && (yield* settings.get(parametersServedKey)) !== "no"
       const trouble = yield* unserved
-      if (isTakenBack) {
+      if (isNews) {
         yield* trouble.note("the gateways say that they have no network parameters")
         // No time of reading is noted: the next call asks again.
         if ((yield* trouble.now)?.isTold !== true) return
       }
       yield* trouble.end
-      if (values !== undefined || isTakenBack) yield* listings.saveParameters(values ?? new Map())
+      if (values !== undefined || isNews) yield* listings.saveParameters(values ?? new Map())
       yield* settings.set(parametersServedKey, values === undefined ? "no" : "yes")
-      // The answer that took them back may be the wrong one: the next call asks again.
-      if (!isTakenBack) yield* settings.set(parametersReadKey, String(now))
+      // The answer may be the wrong one: the next call asks again.
+      if (!isNews) yield* settings.set(parametersReadKey, String(now))
     }),
   )
 })

@@ -151,6 +151,22 @@ describe("parameters of the network that the gateway told", () => {
     }),
   )
 
+  it.effect("are not replaced by the configured fee at a first start where one answer says that there are none", () =>
+    behindFront(
+      { network: { fee: { factor: "0.001", maxQuantum: "1" } } },
+      function* (front) {
+        yield* TestClock.adjust("14 seconds")
+        yield* read
+        assert.isUndefined(yield* feeParametersOf(usdt))
+        front.manner = honest
+        yield* TestClock.adjust("1 second")
+        yield* read
+        assert.isDefined((yield* feeParametersOf(usdt))?.readAt, "the network's, not the one that is written down")
+      },
+      without(parametersPath),
+    ),
+  )
+
   it.effect("bound an epoch and amounts until they can be read again", () =>
     behind(function* (front, options) {
       front.manner = (request, ask) =>
