@@ -85,16 +85,19 @@ describe("controls", () => {
   )
 })
 
-it.effect("halts of people, and for second executions, stand beside those with other words", () =>
+it.effect("halts of people, for second executions and broken assertions stand beside those with other words", () =>
   restart(
     function* () {
-      for (const reason of ["operator", "halt_file", "duplicate_execution", "chain_changed"] as const) {
+      for (const reason of ["operator", "halt_file", "duplicate_execution", "invariant", "chain_changed"] as const) {
         for (const detail of ["first", "second", "first"]) yield* haltSigning(reason, detail)
       }
     },
     function* () {
       const said = (yield* (yield* Controls).halts).map(({ reason, detail }) => `${reason} ${detail}`)
-      const each = ["operator", "halt_file", "duplicate_execution"].flatMap((one) => [`${one} first`, `${one} second`])
+      const each = ["operator", "halt_file", "duplicate_execution", "invariant"].flatMap((one) => [
+        `${one} first`,
+        `${one} second`,
+      ])
       assert.deepStrictEqual(said, [...each, "chain_changed first"])
       const pages = (yield* listAlerts(100, "all")).filter(({ name }) => name === "halt")
       assert.strictEqual(pages.length, said.length)

@@ -85,7 +85,7 @@ const EndedRow = Schema.Struct({ scope: Schema.String, endedAt: Schema.Int })
 /** Reasons of halts by people. Each such halt voids a waiting acceptance of terms, even if one is in force already. */
 const ofPeople: ReadonlyArray<string> = ["operator", "halt_file"] satisfies ReadonlyArray<HaltReason>
 /** Reasons that may halt several times, each with words of its own: who agrees to end one must know the others. */
-const severalTimes: ReadonlyArray<string> = [...ofPeople, "duplicate_execution"]
+const severalTimes: ReadonlyArray<string> = [...ofPeople, "duplicate_execution", "invariant"]
 
 /** Nothing is signed while one is in force. */
 const HaltRow = Schema.Struct({ seq: Schema.Int, reason: Schema.String, detail: Schema.String, at: Schema.Int })
@@ -118,7 +118,7 @@ export class Controls extends Context.Service<
       readonly author: string
     }) => Effect.Effect<number, StoreError>
     /**
-     * Adds a halt, unless one for this reason is in force; of people, and for a second execution, one with these words.
+     * Adds a halt, unless one for this reason is in force; for a reason of `severalTimes`, one with these words.
      * A new halt, and any by people, voids an acceptance of terms that still waits for its hour.
      */
     readonly halt: (reason: string, detail: string) => Effect.Effect<void, StoreError>
