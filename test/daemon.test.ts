@@ -70,6 +70,18 @@ describe("the daemon at its start", () => {
     }),
   )
 
+  it.effect("halts ten times for a HALT file whose text changes, and no more often", () =>
+    flow(function* (options) {
+      for (let i = 1; i <= 12; i++) {
+        writeFileSync(join(options.dataDir, "HALT"), `the probe failed ${i} times\n`)
+        yield* prepare(options)
+      }
+      assert.lengthOf(yield* halts, 10)
+      const due = (yield* (yield* AlertQueue).due(100)).filter(({ kind }) => kind === "halt")
+      assert.lengthOf(due, 10)
+    }),
+  )
+
   it.effect("keeps a halt that operators must end when its HALT file goes", () =>
     flow(
       function* (options) {

@@ -140,13 +140,15 @@ export const haltAll = Effect.fnUntraced(function* ({ reason, author }: typeof H
   return { halted: true }
 })
 
-/** Text of a HALT file that is not in force yet as a halt; undefined if there is none. */
+/** A script may write a new text each second: each halt is a page, and a line in what operators sign. */
+const haltFilesMax = 10
+
+/** Text of a HALT file that is not in force yet as a halt, and is to be one; undefined if there is none. */
 const newHaltFile = Effect.fnUntraced(function* (dataDir: string) {
   const said = yield* readHaltFile(dataDir)
   if (said === undefined) return undefined
-  const isKnown = ({ reason, detail }: { readonly reason: string; readonly detail: string }) =>
-    reason === "halt_file" && detail === visible(said)
-  return (yield* (yield* Controls).halts).some(isKnown) ? undefined : said
+  const known = (yield* (yield* Controls).halts).filter(({ reason }) => reason === "halt_file")
+  return known.length >= haltFilesMax || known.some(({ detail }) => detail === visible(said)) ? undefined : said
 })
 
 /** Halts by a HALT file, unless that halt is in force. */
