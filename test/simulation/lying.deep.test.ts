@@ -8,7 +8,11 @@ const ends = [
   [59, "rows of an asset in capitals", ["stopped", "reconcile, balances rebase"]],
   [151, "rows of another asset", []],
   [271, "rows of next to nothing", ["stopped", "reconcile, balances rebase"]],
-  [273, "rows of nothing, and no operation that tells balances", ["stopped", "intents resolve (manual)"]],
+  [
+    273,
+    "rows of nothing, and no operation that tells balances",
+    ["stopped", "intents resolve (manual)", "intents resolve (manual) refused: it is confirmed already"],
+  ],
   [113, "ended by a person's word and a rebase", ["stopped", "intents resolve (manual)", "balances rebase"]],
   [
     1757,
