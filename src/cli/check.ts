@@ -1,7 +1,7 @@
 import { Console, Effect, Option, Result, Schema } from "effect"
 import { Command } from "effect/cli"
 import { isCodeIsolated } from "../config/code/codeProcess.ts"
-import { noTreasury, unusedSettings } from "../config/DaemonFile.ts"
+import { noTreasury, sharedKeys, unusedSettings } from "../config/DaemonFile.ts"
 import { needCertificates, ProcessContext } from "../config/Environment.ts"
 import { refuseMarkFolder } from "../config/ownFiles.ts"
 import { durationMillis } from "../config/schema/Fields.ts"
@@ -135,20 +135,6 @@ const readAndCheck = Effect.fnUntraced(function* (chosen: Chosen) {
   return { found, keys, network: [...network, ...warnings] }
 })
 
-/** Keys that sign for another treasury on the same chain too: each halts at the other's first payment. */
-const sharedKeys = (treasury: Treasury, all: ReadonlyArray<Treasury>): ReadonlyArray<Problem> =>
-  [...treasury.parties.values()].flatMap(({ name, publicKey, signer }) => {
-    const other = all.find(
-      (one) =>
-        one !== treasury &&
-        one.network.chainId === treasury.network.chainId &&
-        [...one.parties.values()].some((party) => party.signer !== undefined && party.publicKey === publicKey),
-    )
-    if (signer === undefined || other === undefined) return []
-    const message = `treasury ${other.name} signs with the same key: each halts at the other's first payment (foreign_payment)`
-    return [treasury.document.problem(["parties", name], message, "give each treasury a key of its own")]
-  })
-
 /** Checks each treasury of a folder; fails with the problems of all that are wrong. */
 const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
   const entries = yield* eachTreasury(dir)
@@ -171,21 +157,27 @@ const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
   )
   const near = <A extends { readonly file: string }>(one: A): A => ({ ...one, file: nearPath(one.file) })
   const found = checked.flatMap((one) => (Result.isSuccess(one) ? [near(one.success)] : []))
-  const all = found.map(({ treasury }) => treasury)
-  const good = found.map(({ name, file, mode, treasury, warned }) => ({
-    treasury: name,
-    file,
-    mode,
-    policy: treasury.policy.hash,
-    warnings: [...warned, ...sharedKeys(treasury, all)].map(near),
-  }))
+  const live = found.flatMap(({ mode, treasury }) => (mode === "live" ? [treasury] : []))
+  const shared = live.filter((one) => sharedKeys(one, live).length > 0)
+  const good = found
+    .filter(({ treasury }) => !shared.includes(treasury))
+    .map(({ name, file, mode, treasury, warned }) => ({
+      treasury: name,
+      file,
+      mode,
+      policy: treasury.policy.hash,
+      warnings: warned.map(near),
+    }))
   const text = () =>
     good.flatMap(({ treasury, file, mode, policy, warnings: warned }) => [
       `${file}  ok   ${treasury}, mode ${mode}, policy ${policy}`,
       ...warned.map((one) => `warn ${formatProblem(one)}`),
     ])
   yield* printResult(output, good, () => text().join("\n"))
-  const problems = checked.flatMap((one) => (Result.isFailure(one) ? one.failure.map(near) : []))
+  const problems = [
+    ...checked.flatMap((one) => (Result.isFailure(one) ? one.failure : [])),
+    ...shared.flatMap((one) => sharedKeys(one, live)),
+  ].map(near)
   return problems.length === 0 ? undefined : yield* new ConfigError({ problems })
 })
 

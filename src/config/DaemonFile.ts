@@ -129,6 +129,20 @@ export const nameProblem = (entry: TreasuryEntry, all: ReadonlyArray<TreasuryEnt
   return configProblem(entry.file, `the name ${entry.name} is also that of ${basename(twin.file)}`, remedy)
 }
 
+/** Keys with which another treasury signs on the same chain too: neither counts in its limits what the other pays. */
+export const sharedKeys = (treasury: Treasury, all: Iterable<Treasury>): ReadonlyArray<Problem> =>
+  [...treasury.parties.values()].flatMap(({ name, publicKey, signer }) => {
+    const other = [...all].find(
+      (one) =>
+        one !== treasury &&
+        one.network.chainId === treasury.network.chainId &&
+        [...one.parties.values()].some((party) => party.signer !== undefined && party.publicKey === publicKey),
+    )
+    if (signer === undefined || other === undefined) return []
+    const message = `treasury ${other.name} signs with the same key: neither knows the other's payments`
+    return [treasury.document.problem(["parties", name], message, "give each treasury a key of its own")]
+  })
+
 /** The treasury of that name, or an error that names the nearest ones. */
 export const findTreasury = (
   { dir }: Pick<DaemonConfig, "dir">,

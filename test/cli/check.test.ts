@@ -149,17 +149,19 @@ describe("check", () => {
     assert.match(stderr, /none {2}has no treasury: nothing is watched or paid/)
   })
 
-  it("warns of a key that signs for two treasuries of a folder", async () => {
+  it("refuses a key that signs for two treasuries of a folder", async () => {
     const folder = join(dir, "several")
     mkdirSync(folder)
     writeFileSync(join(folder, "daemon.yaml"), "version: 1\n")
     const [first, second] = ["a", "b"].map((name) => good.replace("name: sandbox\n", `name: ${name}\n`))
     writeFileSync(join(folder, "a.yaml"), first!)
     writeFileSync(join(folder, "b.yaml"), second!)
-    const { code, stdout } = await callCofferer(["check", folder])
-    assert.strictEqual(code, 0, stdout)
-    const warned = stdout.match(/^warn .*\.yaml:\d+:\d+ {2}treasury [ab] signs with the same key.*$/gm) ?? []
-    assert.lengthOf(warned, 2, stdout)
+    const { code, stdout, stderr } = await callCofferer(["check", folder])
+    assert.strictEqual(code, 3, stdout)
+    const refused = stderr.match(/\.yaml:\d+:\d+ {2}treasury [ab] signs with the same key.*$/gm) ?? []
+    assert.lengthOf(refused, 2, stderr)
+    writeFileSync(join(folder, "b.yaml"), second!.replace("mode: live", "mode: shadow"))
+    assert.strictEqual((await callCofferer(["check", folder])).code, 0, "it pays nothing")
   })
 
   it.each(["config/sandbox-storm.yaml", "config/sandbox-many.yaml"])("accepts %s without a warning", async (file) => {

@@ -159,6 +159,15 @@ describe("several treasuries in one process", () => {
     assert.match((await call("status", "--treasury", "t0003")).stderr, /the name t0003 is also that of/)
   })
 
+  it("refuses one that signs with a key of another that runs", async () => {
+    const twin = treasuryFile("t0003", network.url).replace("name: t0003", "name: twin")
+    writeFileSync(join(files, "twin.yaml"), twin)
+    hangUp()
+    const { reason } = await lineOf("twin", "treasury ended")
+    assert.match(String(reason), /twin.yaml:\d+:\d+ {2}treasury t0003 signs with the same key.*; give each/)
+    rmSync(join(files, "twin.yaml"))
+  })
+
   it("shows the state of a treasury whose file was renamed", async () => {
     rmSync(join(files, "t0002.yaml"))
     writeFileSync(join(files, "renamed.yaml"), "name: t0002\nversion: 1\nnetwork: 5\n")

@@ -7,6 +7,7 @@ import {
   dataDirIn,
   nameProblem,
   noTreasury,
+  sharedKeys,
   type TreasuryEntry,
   treasuriesIn,
   unusedSettings,
@@ -15,7 +16,8 @@ import { ProcessContext, readEnvironment } from "../../config/Environment.ts"
 import { readSecret } from "../../config/files.ts"
 import { secureDataDir } from "../../config/ownFiles.ts"
 import { parseListen } from "../../config/schema/Fields.ts"
-import { configProblem, formatProblem } from "../../config/yaml/ConfigError.ts"
+import type { Treasury } from "../../config/Treasury.ts"
+import { ConfigError, configProblem, formatProblem } from "../../config/yaml/ConfigError.ts"
 import { shellWord } from "../../domain/text.ts"
 import { GatewayPool } from "../../gateway/GatewayPool.ts"
 import { ownAddress, type Surface, type SurfaceAnswers, withServices } from "../../http/StatusServer.ts"
@@ -127,7 +129,8 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
   const { announce, url } = yield* surface.serve(listAnswers(() => states.values(), running, metrics))
   const fibers = yield* FiberMap.make<string>()
   let entries: ReadonlyArray<TreasuryEntry> = []
-  const around: Around = { hub, config, shared, states, running, url, scanned: () => entries }
+  const live = new Set<Treasury>()
+  const around: Around = { hub, config, shared, states, running, live, url, scanned: () => entries }
   /** Starts the treasuries that the folder has now, and ends those that it has no longer. Returns their number. */
   const scan = Effect.gen(function* () {
     entries = yield* readEntries(config)
@@ -177,6 +180,8 @@ interface Around {
   readonly shared: SharedParts
   readonly states: Map<string, TreasuryState>
   readonly running: Map<string, SurfaceAnswers<never>>
+  /** Those of mode live, from their start to their end. */
+  readonly live: Set<Treasury>
   readonly url: string
   /** Treasuries that the folder had when it was read last. */
   readonly scanned: () => ReadonlyArray<TreasuryEntry>
@@ -232,7 +237,7 @@ const noteState = (
 
 /** One life of a treasury, from its files to its end. */
 const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around) {
-  const { config, shared, running, url } = around
+  const { config, shared, running, live, url } = around
   const now = yield* Clock.currentTimeMillis
   const starting = (at: number) =>
     noteState(around, entry, at, { state: "starting", severity: "warn", text: "starting" })
@@ -257,6 +262,14 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
     yield* logEvent("configuration doubtful", { detail })
   }
   const { treasury, mode, dataDir, postgresUrlFile } = found
+  if (mode === "live") {
+    const problems = sharedKeys(treasury, live)
+    if (problems.length > 0) return yield* new ConfigError({ problems })
+    yield* Effect.acquireRelease(
+      Effect.sync(() => live.add(treasury)),
+      () => Effect.sync(() => live.delete(treasury)),
+    )
+  }
   const clock = yield* Clock.Clock
   const surface: Surface = {
     serve: Effect.fnUntraced(function* <R>(answers: SurfaceAnswers<R>) {
@@ -295,4 +308,4 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
     ),
     Effect.catchTag("StoreError", (error) => failWith("failure", storeText(error.message, dataDir))),
   )
-})
+}, Effect.scoped)
