@@ -84,7 +84,7 @@ export interface Intent {
 /** From when the time of its approvers runs, Unix milliseconds. */
 export const askedFrom = ({ askedAt, createdAt }: Pick<Intent, "askedAt" | "createdAt">): number => askedAt ?? createdAt
 
-/** Since when it has waited, Unix milliseconds: where a clock ahead set its time, since its last change by the right one. */
+/** Since when it has waited, Unix milliseconds: where a clock ahead set its time, since its last change after that. */
 export const waitsFrom = ({ createdAt, updatedAt }: Pick<Intent, "createdAt" | "updatedAt">): number =>
   Math.min(createdAt, updatedAt)
 

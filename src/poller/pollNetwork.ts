@@ -21,8 +21,8 @@ const parametersMillis = 60_000
 const unserved = Effect.map(Settings, (settings) => makeTrouble(settings, "parametersUnserved", 15_000))
 
 /**
- * Reads the network's parameters if the gateway has them: fees and minimums depend on them. Once it says for 15 s that it
- * has none, the configured fee counts, and earlier ones are removed: their source may have been wrong.
+ * Reads the network's parameters if the gateway has them: fees and minimums depend on them. Once it says for 15 s that
+ * it has none, the configured fee counts, and earlier ones are removed: their source may have been wrong.
  */
 export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   const { parameters } = yield* GatewayReader
