@@ -464,7 +464,7 @@ describe("terms accept, where operators are named whose keys are lost", () => {
           assert.strictEqual(yield* each, 200_000_000n)
           yield* again
         }
-        yield* (yield* Controls).halt("invariant", "the same bug")
+        yield* (yield* Controls).halt("invariant", "a bug")
         yield* pass(file, sandbox, 0)
         yield* pass(file, sandbox, 61)
         assert.notInclude(yield* halts, "terms", "a halt of before leaves it")
