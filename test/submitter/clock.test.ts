@@ -14,7 +14,7 @@ import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
-import { callOverdue } from "../../src/submitter/Overdue.ts"
+import { alertOverdue } from "../../src/submitter/Overdue.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { flow, paid, pass, round } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
@@ -226,14 +226,14 @@ describe("a clock that no block agrees with", () => {
       yield* TestClock.setTime(now + 72 * hour)
       const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "150" }
       yield* submitPayment(options.treasury, "live", { idempotencyKey: "a", transfer })
-      yield* callOverdue()
+      yield* alertOverdue()
       yield* TestClock.setTime(now)
       yield* (yield* Controls).pause({ scope: "party:alice", reason: "looks", author: "ana", until: undefined })
       const sql = yield* SqlClient.SqlClient
       const called = Effect.map(sql`SELECT severity FROM alerts WHERE kind = 'intent' ORDER BY seq`, (rows) =>
         rows.map(({ severity }) => severity),
       )
-      const turn = Effect.andThen(round(options, sandbox, new Set(["decide"])), callOverdue())
+      const turn = Effect.andThen(round(options, sandbox, new Set(["decide"])), alertOverdue())
       yield* Effect.repeat(turn, { times: 2 })
       assert.deepStrictEqual(yield* called, [])
       yield* TestClock.adjust("61 minutes")
