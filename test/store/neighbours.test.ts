@@ -6,6 +6,7 @@ import type { Attempt } from "../../src/domain/Attempt.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
+import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { effectOf, type Work } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
@@ -13,7 +14,7 @@ import { isOnPostgres, testStore } from "../support/TestStore.ts"
 
 const start = 1_800_000_000_000
 
-const withStore = Effect.fnUntraced(function* (use: Work<Observations | Outbox | SqlClient.SqlClient>) {
+const withStore = Effect.fnUntraced(function* (use: Work<Findings | Observations | Outbox | SqlClient.SqlClient>) {
   const store = testStore()
   yield* TestClock.setTime(start)
   yield* effectOf(use).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
@@ -256,6 +257,38 @@ describe("what is read of payments", () => {
         assert.deepStrictEqual(yield* claimed(101n), idsOf("4"))
       }),
     ),
+  )
+
+  it.effect("names the newest listed payment whose movement was seen", () =>
+    withStore(function* () {
+      const [outbox, findings] = [yield* Outbox, yield* Findings]
+      const { fromKey, toKey, assetId, amount } = intentOf("1").payment
+      const attempts: Array<Attempt> = []
+      for (const [n, [status, evidence]] of [
+        ["done", "moved"],
+        ["done", "moved"],
+        ["done", "executed"],
+        ["pending", "moved"],
+      ].entries() as Iterable<[number, [string, "moved" | "executed"]]>) {
+        const attempt = yield* signed(yield* reserved(intentOf(`${n + 1}`)), 1)
+        attempts.push(attempt)
+        yield* outbox.addEvidence(attempt, evidence, { gateway: "node", height: 99n, detail: "" })
+        const listed = {
+          id: attempt.transferId,
+          from: fromKey,
+          to: toKey,
+          asset: assetId,
+          amount,
+          reference: "",
+          status,
+        }
+        const transfers = [{ ...listed, timestamp: BigInt(n) }]
+        yield* findings.note({ party: fromKey, cursor: undefined, transfers, isOwn: () => true })
+      }
+      assert.strictEqual(yield* findings.newestListed(fromKey, "transfer"), attempts[1]?.transferId)
+      assert.isUndefined(yield* findings.newestListed(fromKey, "withdraw"))
+      assert.isUndefined(yield* findings.newestListed(toKey, "transfer"))
+    }),
   )
 
   it.effect("counts what a key signed on a block, and what was sent of late", () =>
