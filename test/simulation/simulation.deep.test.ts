@@ -12,7 +12,7 @@ import type { Asked } from "./worker.ts"
 const worlds = {
   // Two that die often, and two with rules in code in which a restored store once paid twice.
   honest: [15, 44, 88, 187],
-  hostile: [1],
+  hostile: [2, 3],
   pairs: seedsFrom(1, 4),
   "replays came late": [7_000_170, 7_000_331, 7_001_532, 7_001_748, 7_002_863, 8_000_114, 8_002_272, 8_002_939],
   "a restored store once paid twice": [7_000_015],
