@@ -16,7 +16,6 @@ import { assetLoop } from "./poller/AssetPoller.ts"
 import { backfillLoop } from "./poller/Backfill.ts"
 import { balanceLoop } from "./poller/BalancePoller.ts"
 import { reconciliationLoop } from "./poller/Reconciliation.ts"
-import { chainLoop } from "./poller/watchChain.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import { raise } from "./store/alerts/raise.ts"
 import { Controls, haltSigning } from "./store/controls/Controls.ts"
@@ -97,7 +96,6 @@ const lasting = <E, R>(name: string, loop: Effect.Effect<never, E, R>) => superv
 /** The loops of the treasury, supervised. Never succeeds. */
 export const runLoops = (options: DaemonOptions) =>
   supervise([
-    lasting("chain", chainLoop),
     lasting("balances", balanceLoop),
     lasting("backfill", backfillLoop),
     lasting("accounts", reconciliationLoop),

@@ -21,6 +21,7 @@ import { type AssetEvent, fieldsOf, Listings } from "../store/network/Listings.t
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { payersOf, pollWorkAndEpoch, readParameters } from "./pollNetwork.ts"
+import { watchChain } from "./watchChain.ts"
 
 /**
  * Compares the listing with the pins. If it contradicts one, nothing of that asset is signed or sent from this
@@ -223,6 +224,7 @@ const logAsset = ({ kind, symbol, from, to, changes }: AssetEvent) => {
 /** A round that takes longer than this was interrupted: the machine slept, or answers were delayed. */
 const sleptMillis = 60_000
 
+/** The loop that reads what the network is: its terms and limits, its assets, its chain. */
 export const assetLoop = Effect.gen(function* () {
   const { parties, assets, network } = (yield* ConfigInForce).now().treasury
   const { counted } = yield* Metrics
@@ -232,6 +234,8 @@ export const assetLoop = Effect.gen(function* () {
   yield* counted("assets", pollAssets([...assets.values()])).pipe(
     Effect.catchTag("GatewayError", (error) => logEvent("assets not read", { reason: error.message })),
   )
+  // After the listing: the head that its gateway named behind it is the newest, and needs no request of its own.
+  yield* watchChain()
   // A machine that slept meanwhile has old terms, for which payments wait.
   if (hasElapsed(begun, yield* Clock.currentTimeMillis, sleptMillis)) return
   yield* Effect.sleep(network.pollIdleMillis)

@@ -1,5 +1,4 @@
 import { Clock, Effect, Result } from "effect"
-import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { acceptAfterResume } from "../rules/saneHead.ts"
@@ -128,9 +127,3 @@ export const watchChain = Effect.fn("Poller.chain")(function* () {
   const remedy = "nothing is read there; correct the address, or wait until the right chain is back"
   yield* haltSigning("chain_changed", `${who} ${reason.detail}: ${remedy}`)
 })
-
-/** The loop: a look at each of the usual times, and the first one at once. */
-export const chainLoop = Effect.gen(function* () {
-  yield* watchChain()
-  yield* Effect.sleep((yield* ConfigInForce).now().treasury.network.pollIdleMillis)
-}).pipe(Effect.forever)

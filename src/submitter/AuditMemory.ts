@@ -5,8 +5,9 @@ import { nodesApart } from "../rules/saneHead.ts"
 interface Reading {
   /** Unix milliseconds. */
   readonly at: number
-  /** All before this block time (Unix nanoseconds) was in it. */
+  /** All before this block time (Unix nanoseconds) was in it; the key's balance row of this time or later is news. */
   readonly until: bigint
+  readonly isEmpty: boolean
 }
 
 /** In-memory state of the ledger audit. Rebuilt after a restart. */

@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
 import { byOneConfig, CycleConfig } from "../../config/ConfigInForce.ts"
-import { hasElapsed, nanosOf } from "../../domain/Time.ts"
+import { hasElapsed } from "../../domain/Time.ts"
 import { type GatewayError, warnOf } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import type { TransferListing } from "../../gateway/readTransfers.ts"
@@ -54,10 +54,14 @@ const isAnswered = <A, R>(part: Effect.Effect<A, GatewayError | StoreError, R>) 
     Effect.catchTag("GatewayError", (error) => Effect.as(warnOf("ledger not compared", error), false)),
   )
 
+/** Readings of a key whose balances stand still are as many times rarer, once one listed nothing. */
+const restFactor = 5
+
 /**
- * Reads the transfers that the ledger lists of a key since the last reading: at once if its balance moved, else every
- * `poll.idle`. The first complete listing that reaches the block at which this process began, or at which a quarantine
- * ended, clears the key for signing, once its withdrawals are complete too.
+ * Reads the transfers that the ledger lists of a key since the last reading: at once if its balance moved, after
+ * `poll.idle` if that reading listed any, else after five times as long. The first complete listing that reaches the
+ * block at which this process began, or at which a quarantine ended, clears the key for signing, once its withdrawals
+ * are complete too.
  */
 const look = Effect.fn("Reconcile.look")(function* (party: string) {
   const memory = yield* AuditMemory
@@ -65,15 +69,18 @@ const look = Effect.fn("Reconcile.look")(function* (party: string) {
   const now = yield* Clock.currentTimeMillis
   const last = yield* memory.lastReading(party)
   const isGranted = yield* (yield* Clearance).isGranted(party)
+  const newest = yield* newestRow(party)
   const isDue =
-    last === undefined || hasElapsed(last.at, now, pollIdleMillis) || (yield* newestRow(party)) >= last.until
+    last === undefined ||
+    newest >= last.until ||
+    hasElapsed(last.at, now, last.isEmpty ? restFactor * pollIdleMillis : pollIdleMillis)
   if (isGranted && !isDue) return
   const start = isGranted ? 0n : yield* startHeight()
   if (start === undefined) return
   const listing = yield* list(party)
   if (listing === "silent") return
-  const until = listing?.mark?.timestamp ?? nanosOf(now)
-  yield* memory.noteReading(party, { at: now, until })
+  const isEmpty = listing === undefined || listing.transfers.length === 0
+  yield* memory.noteReading(party, { at: now, until: listing?.mark?.timestamp ?? newest + 1n, isEmpty })
   if (listing !== undefined) yield* recordListing(party, { ...listing, cursor: yield* cursorSeenTwice(party, listing) })
   if (!isGranted) yield* clearIfListed(party, start, listing)
 })
