@@ -230,12 +230,12 @@ export const assetLoop = Effect.gen(function* () {
   const { counted } = yield* Metrics
   const begun = yield* Clock.currentTimeMillis
   // Before the listing, which may fail: payments wait for work and epoch.
-  yield* pollWorkAndEpoch(payersOf(parties.values()), readParameters)
-  yield* counted("assets", pollAssets([...assets.values()])).pipe(
+  const terms = pollWorkAndEpoch(payersOf(parties.values()), readParameters)
+  const listing = counted("assets", pollAssets([...assets.values()])).pipe(
     Effect.catchTag("GatewayError", (error) => logEvent("assets not read", { reason: error.message })),
   )
-  // After the listing: the head that its gateway named behind it is the newest, and needs no request of its own.
-  yield* watchChain()
+  // Beside them: they need a head of their gateway from before them, and share this one.
+  yield* Effect.all([watchChain(), Effect.andThen(terms, listing)], { concurrency: 2, discard: true })
   // A machine that slept meanwhile has old terms, for which payments wait.
   if (hasElapsed(begun, yield* Clock.currentTimeMillis, sleptMillis)) return
   yield* Effect.sleep(network.pollIdleMillis)
