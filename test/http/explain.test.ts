@@ -361,6 +361,8 @@ describe("explain", () => {
         assert.match(check?.detail ?? "", one.says)
         assert.include(text, check?.detail ?? "?")
         const yielded = first.checks.find((c) => c.reason === "yielded")
+        const inBand = first.checks.find((c) => c.reason === "in_band")
+        if (reason === "code") assert.strictEqual(inBand?.sign, "not_reached", inBand?.detail)
         if (["quota", "short"].includes(reason)) assert.strictEqual(yielded?.sign, "passed", yielded?.detail)
         if (one.endsIn === undefined) assert.match(first.next.after.join("\n"), one.after ?? /\?/)
         else assert.strictEqual(first.next.notBefore, now + one.endsIn * 1_000)

@@ -135,8 +135,8 @@ interface Asked {
 
 const isReached = ({ reason }: Check, { facts, isSound }: Asked): boolean => {
   if (reason === "stale") return facts.snapshot.asOf !== undefined
-  if (reason === "in_band") return isSound && facts.need !== undefined && facts.need._tag !== "NotDue"
-  return !ofNeed.has(reason) || (isSound && facts.need?._tag === "Wanted")
+  if (reason !== "in_band" && !ofNeed.has(reason)) return true
+  return isSound && (facts.need?._tag === "Wanted" || (reason === "in_band" && facts.need?._tag === "InBand"))
 }
 
 const answerOf = (check: Check, asked: Asked): Answer => {
