@@ -76,14 +76,14 @@ const cases: ReadonlyArray<Case> = [
     make:
       () =>
       ({ balances }) => ({ pay: balances["cold/TOK"]! + 1n }),
-    says: /^its code fails: no balance "cold\/TOK" is told; did you mean "hot\/TOK"/,
+    says: /^its code fails: its input has no balance "cold\/TOK"; did you mean "hot\/TOK"/,
   },
   {
     title: "of an asset that it is not told",
     make:
       () =>
       ({ assets }) => ({ pay: assets["KOT"]!.one }),
-    says: /^its code fails: no asset "KOT" is told/,
+    says: /^its code fails: its input has no asset "KOT"/,
   },
   {
     title: "by an error",

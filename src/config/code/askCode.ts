@@ -97,7 +97,7 @@ const broken = (detail: string): CodeAnswer => ({ _tag: "Broken", detail, timed:
 const failure = ({ message, stack }: Thrown, { balances, assets }: CodeSeen): string => {
   const at = placeOfStack(String(stack))
   const where = at === undefined ? "" : ` at ${basename(at.file)}:${at.line}:${at.column}`
-  const [, what, name] = /^no (balance|asset) "(.*)" is told$/.exec(message) ?? []
+  const [, what, name] = /^its input has no (balance|asset) "(.*)"$/.exec(message) ?? []
   const told = Object.keys(what === "asset" ? assets : balances)
   const remedy = name === undefined ? "" : `; ${nameRemedy(name, told, "add it to accounts")}`
   return `its code fails${where}: ${`${message}${remedy}`.slice(0, wordsMax)}`

@@ -137,7 +137,7 @@ const namedOnly = <A>(what: string, values: Readonly<Record<string, A>>): Readon
   new Proxy(Object.freeze({ ...values }), {
     get: (known, name) => {
       if (typeof name === "symbol" || Object.hasOwn(known, name)) return Reflect.get(known, name) as unknown
-      throw new Error(`no ${what} "${name}" is told`)
+      throw new Error(`its input has no ${what} "${name}"`)
     },
   })
 
