@@ -31,7 +31,7 @@ import { recordListing } from "./audit/recordListing.ts"
 import { noteLostSend } from "./audit/settleListed.ts"
 import { ChainHeadCache, haltOnWrongChain } from "./ChainHeadCache.ts"
 import { escalateIfOverdue, escalateUnseen, type Live, settleExecuted, settleExpired } from "./endings.ts"
-import { InFlight, inTurn } from "./InFlight.ts"
+import { InFlight, withIntentLock } from "./InFlight.ts"
 import { fewerThanAgreed, judgeFound, speaksAgainst } from "./judgeFound.ts"
 import { loadEnds, seeMoved } from "./loadEnds.ts"
 import { clockAgrees } from "./waiting.ts"
@@ -205,7 +205,7 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
     if (intent === undefined || isFinalAttempt(attempt.state)) continue
     // Its answer is awaited: two loops would write one attempt at the same time.
     if (yield* draining.isSending(attempt)) continue
-    yield* inTurn(intent, (now) => look(now, attempt, head))
+    yield* withIntentLock(intent, (now) => look(now, attempt, head))
   }
   if ((yield* outbox.live).length < live.length) yield* signals.wake("engine")
   if (Result.isFailure(head)) return yield* head.failure

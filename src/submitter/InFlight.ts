@@ -115,7 +115,7 @@ export class InFlight extends Context.Service<
 }
 
 /** A loop's work on a payment, read again; not run while a person's verb runs, or once the payment has ended. */
-export const inTurn = <A, E, R>(intent: Intent, work: (now: Intent) => Effect.Effect<A, E, R>) =>
+export const withIntentLock = <A, E, R>(intent: Intent, work: (now: Intent) => Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const { loop } = yield* InFlight
     const outbox = yield* Outbox

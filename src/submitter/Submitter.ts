@@ -14,7 +14,7 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { awaitApproval } from "./awaitApproval.ts"
 import { blockedBy } from "./beginSend.ts"
 import { ChainHeadCache, haltOnWrongChain } from "./ChainHeadCache.ts"
-import { InFlight, inTurn } from "./InFlight.ts"
+import { InFlight, withIntentLock } from "./InFlight.ts"
 import { sendAttempt } from "./sendAttempt.ts"
 import { signIntent } from "./signIntent.ts"
 import { endWaiting, reserveAndShowWait, showIfListed, showWait } from "./waiting.ts"
@@ -93,7 +93,7 @@ export const submitOnce = Effect.fn("Submitter.round")(function* () {
   const answered = yield* Effect.forEach(
     open,
     (intent) =>
-      inTurn(intent, advance).pipe(
+      withIntentLock(intent, advance).pipe(
         Effect.as(true),
         Effect.catchTags({
           GatewayError: (error) =>

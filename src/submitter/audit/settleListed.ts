@@ -25,7 +25,7 @@ import { RuleStates } from "../../store/rules/RuleStates.ts"
 import { logEvent, logPayment } from "../../telemetry/Logging.ts"
 import { countEnd } from "../../telemetry/Metrics.ts"
 import { ChainHeadCache } from "../ChainHeadCache.ts"
-import { inTurn } from "../InFlight.ts"
+import { withIntentLock } from "../InFlight.ts"
 import { standing } from "../SigningFacts.ts"
 import { settleAndAlert } from "../settleAndAlert.ts"
 
@@ -120,7 +120,7 @@ const isSame = (
 export const settleListed = Effect.fnUntraced(function* () {
   const { open } = yield* Outbox
   for (const intent of yield* open) {
-    if (idle.has(intent.state) && (yield* listedBefore(intent)).length > 0) yield* inTurn(intent, judge)
+    if (idle.has(intent.state) && (yield* listedBefore(intent)).length > 0) yield* withIntentLock(intent, judge)
   }
 })
 
