@@ -168,6 +168,26 @@ describe("several treasuries in one process", () => {
     rmSync(join(files, "twin.yaml"))
   })
 
+  it("lets no twin take the place of one that has ended and may start again", async () => {
+    // On another chain than its gateway: it ends once its keys are taken.
+    const write = (name: string, more = "") => {
+      const text = treasuryFile("t0001", network.url).replace("name: t0001", `name: ${name}`)
+      writeFileSync(join(files, `${name}.yaml`), `${text.replace("many-1", "other-1")}${more}`)
+    }
+    write("ends")
+    hangUp()
+    assert.match(String((await lineOf("ends", "treasury ended"))["reason"]), /other-1/)
+    write("ends", "unknown: 5\n")
+    write("takes")
+    hangUp()
+    const { reason } = await lineOf("takes", "treasury ended")
+    assert.match(String(reason), /takes.yaml:\d+:\d+ {2}treasury ends signs with the same key/)
+    rmSync(join(files, "ends.yaml"))
+    hangUp()
+    await daemon.line((line) => line["treasury"] === "takes" && /other-1/.test(String(line["reason"])))
+    rmSync(join(files, "takes.yaml"))
+  })
+
   it("shows the state of a treasury whose file was renamed", async () => {
     rmSync(join(files, "t0002.yaml"))
     writeFileSync(join(files, "renamed.yaml"), "name: t0002\nversion: 1\nnetwork: 5\n")

@@ -129,7 +129,7 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
   const { announce, url } = yield* surface.serve(listAnswers(() => states.values(), running, metrics))
   const fibers = yield* FiberMap.make<string>()
   let entries: ReadonlyArray<TreasuryEntry> = []
-  const live = new Set<Treasury>()
+  const live = new Map<string, Treasury>()
   const around: Around = { hub, config, shared, states, running, live, url, scanned: () => entries }
   /** Starts the treasuries that the folder has now, and ends those that it has no longer. Returns their number. */
   const scan = Effect.gen(function* () {
@@ -137,6 +137,7 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
     for (const [key] of [...fibers]) {
       if (entries.some((entry) => keyOf(entry) === key)) continue
       yield* FiberMap.remove(fibers, key)
+      live.delete(key)
       const name = key.slice(key.indexOf(" ") + 1)
       const state = states.get(name)
       // A treasury whose file was renamed begins with a state of its own.
@@ -180,8 +181,8 @@ interface Around {
   readonly shared: SharedParts
   readonly states: Map<string, TreasuryState>
   readonly running: Map<string, SurfaceAnswers<never>>
-  /** Those of mode live, from their start to their end. */
-  readonly live: Set<Treasury>
+  /** Those of mode live by identity, from their first start until their file is gone: one that failed starts again. */
+  readonly live: Map<string, Treasury>
   readonly url: string
   /** Treasuries that the folder had when it was read last. */
   readonly scanned: () => ReadonlyArray<TreasuryEntry>
@@ -262,13 +263,11 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
     yield* logEvent("configuration doubtful", { detail })
   }
   const { treasury, mode, dataDir, postgresUrlFile } = found
+  live.delete(keyOf(entry))
   if (mode === "live") {
-    const problems = sharedKeys(treasury, live)
+    const problems = sharedKeys(treasury, live.values())
     if (problems.length > 0) return yield* new ConfigError({ problems })
-    yield* Effect.acquireRelease(
-      Effect.sync(() => live.add(treasury)),
-      () => Effect.sync(() => live.delete(treasury)),
-    )
+    live.set(keyOf(entry), treasury)
   }
   const clock = yield* Clock.Clock
   const surface: Surface = {
