@@ -34,6 +34,7 @@ const seed = "test"
 export const alice = publicKeyOf(seed, "alice")
 export const bob = publicKeyOf(seed, "bob")
 export const eve = publicKeyOf(seed, "eve")
+const carol = publicKeyOf(seed, "carol")
 
 export interface FlowSetup {
   readonly mode?: string
@@ -79,7 +80,7 @@ export interface FlowSetup {
 const feeOf = ({ scenario }: FlowSetup): Fields =>
   scenario?.["profile"] === "specification" ? { fee: { factor: "0.001", maxQuantum: "1" } } : {}
 
-const sandboxKey = (name: string) => ({ publicKey: publicKeyOf(seed, name), signer: { sandbox: name } })
+const sandboxKey = (name: string, publicKey: string) => ({ publicKey, signer: { sandbox: name } })
 
 const treasuryOfFlow = (gateways: Fields, setup: FlowSetup) =>
   treasuryFrom({
@@ -88,8 +89,8 @@ const treasuryOfFlow = (gateways: Fields, setup: FlowSetup) =>
     network: { chainId: setup.chain ?? chainId, gateways, ...setup.network, ...feeOf(setup) },
     assets: { USDT: { id: usdt, decimals: 6 }, VEGA: { id: vega, decimals: 18 } },
     parties: {
-      alice: { ...sandboxKey("alice"), ...setup.alice },
-      carol: sandboxKey("carol"),
+      alice: { ...sandboxKey("alice", alice), ...setup.alice },
+      carol: sandboxKey("carol", carol),
       bob: { publicKey: bob },
       eve: { publicKey: eve },
     },
@@ -212,7 +213,7 @@ export const lives = (uses: ReadonlyArray<FlowBody>, setup: FlowSetup = {}) =>
 
 /** The store is not new: of its keys, what another one sent is over, whatever its gateways list. */
 const hasWaited = Effect.flatMap(Settings, (settings) =>
-  Effect.forEach([alice, publicKeyOf(seed, "carol")], (key) => settings.set(`waited/${key}`, "once"), {
+  Effect.forEach([alice, carol], (key) => settings.set(`waited/${key}`, "once"), {
     discard: true,
   }),
 )

@@ -97,7 +97,7 @@ const passedOf = ({ told, broken }: ArrivedAnswer): Promise<Passed> => {
   if (told === undefined || broken !== undefined) return Promise.reject(new Error("other side closed"))
   return Promise.resolve({
     status: told.status,
-    headers: Object.fromEntries(new Headers(told.headers)),
+    headers: Object.fromEntries(Object.entries(told.headers).map(([name, value]) => [name.toLowerCase(), value])),
     text: told.body,
   })
 }

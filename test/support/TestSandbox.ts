@@ -66,6 +66,16 @@ export const chainId = "sandbox-1"
 export const scenarioOf = (text: string): Effect.Effect<Scenario, ConfigError> =>
   Effect.flatMap(parseYaml("test.yaml", text), (document) => decodeScenario(document, chainId))
 
+const kept = new Map<string, Scenario>()
+/** The same, decoded once for all networks of a text. */
+const scenarioKept = (text: string) =>
+  Effect.suspend(() => {
+    const scenario = kept.get(text)
+    return scenario === undefined
+      ? Effect.tap(scenarioOf(text), (one) => Effect.sync(() => kept.set(text, one)))
+      : Effect.succeed(scenario)
+  })
+
 const clientOf = (sandbox: Sandbox["Service"], seed = "test"): TestClient => ({
   url: sandbox.url,
   chainId,
@@ -87,7 +97,7 @@ export const withSandbox = <A>(
 ): Effect.Effect<A, unknown> =>
   Effect.gen(function* () {
     const text = options.text ?? scenarioText()
-    const scenario = change(yield* scenarioOf(text))
+    const scenario = change(yield* scenarioKept(text))
     const layer = Sandbox.layer({ dir: undefined, portBusy: "error", clock: "manual", ...options, scenario })
     return yield* Effect.gen(function* () {
       const sandbox = yield* Sandbox
