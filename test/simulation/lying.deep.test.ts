@@ -17,7 +17,7 @@ const ends = [
   [
     1757,
     "ended by the ledger before a person's word",
-    ["stopped", "intents resolve (manual)", "intents resolve (manual) refused: it is confirmed already"],
+    ["stopped", "intents resolve (manual) refused: it is confirmed already", "intents resolve (manual)"],
   ],
   [152, "ended by resume", ["stopped", "resume (chain_changed)"]],
 ] as const
