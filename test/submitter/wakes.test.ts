@@ -16,8 +16,8 @@ import { submitLoop } from "../../src/submitter/Submitter.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { blockNow } from "../support/blockNow.ts"
 import { alice, flow, round } from "../support/Flow.ts"
-import { type Front, startFront } from "../support/Fronts.ts"
 import { rounds } from "../support/Intents.ts"
+import { behind } from "../support/LoneLiar.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 import { isWoken } from "../support/woken.ts"
@@ -180,31 +180,21 @@ describe("a loop whose gateway answers", () => {
     ),
   )
 
-  const fronts: Array<Front> = []
   it.effect("lists the transfers of a key at rest each ten seconds, and at once when its balance moves", () =>
-    flow(
-      function* (options, sandbox, client) {
-        yield* rounds(options, sandbox, 12, idle)
-        const { arrived } = fronts[0]!.server
-        const isListing = ({ url }: { readonly url: URL }) => url.searchParams.get("pubkey") === alice
-        const listings = () => arrived.splice(0).filter(isListing).length
-        listings()
-        yield* rounds(options, sandbox, 30, idle)
-        assert.strictEqual(listings(), 3)
-        const command = payment(client, "eve", 10n * one, { asset: usdt })
-        yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
-        yield* rounds(options, sandbox, 2, idle)
-        assert.isAtLeast(listings(), 1)
-        assert.lengthOf(yield* (yield* Findings).strangers, 1)
-      },
-      {
-        front: (url) =>
-          Effect.map(startFront("sandbox", url), (front) => {
-            fronts.push(front)
-            return front.server.url
-          }),
-      },
-    ),
+    behind({}, function* (front, _, options, sandbox, client) {
+      yield* rounds(options, sandbox, 12, idle)
+      const { arrived } = front.server
+      const isListing = ({ url }: { readonly url: URL }) => url.searchParams.get("pubkey") === alice
+      const listings = () => arrived.splice(0).filter(isListing).length
+      listings()
+      yield* rounds(options, sandbox, 30, idle)
+      assert.strictEqual(listings(), 3)
+      const command = payment(client, "eve", 10n * one, { asset: usdt })
+      yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+      yield* rounds(options, sandbox, 2, idle)
+      assert.isAtLeast(listings(), 1)
+      assert.lengthOf(yield* (yield* Findings).strangers, 1)
+    }),
   )
 
   it.effect("compares cleared keys at each read of balances", () =>
