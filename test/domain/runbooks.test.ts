@@ -68,6 +68,14 @@ describe("the runbooks", () => {
     expect(idle.map(([name]) => name)).toEqual([])
   })
 
+  it("say the subject of an alert, which receivers put before its text, once", () => {
+    const textsOf = ({ text, over }: CatalogueEntry) => [text, over?.text ?? ""]
+    const twice = Object.entries<CatalogueEntry>(catalogue).filter(([, entry]) =>
+      textsOf(entry).some((text) => text.startsWith(`${entry.subject}:`)),
+    )
+    expect(twice.map(([name]) => name)).toEqual([])
+  })
+
   it.each(Object.entries(pages))("in %s are the catalogue of alerts", async (name, text) => {
     // Written again by: npx vitest run --project quick test/domain/runbooks.test.ts -u
     await expect(text).toMatchFileSnapshot(`../../docs/${name}`)

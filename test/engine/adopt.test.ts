@@ -231,7 +231,7 @@ describe("a rule that is gone", () => {
     ["is gone", []],
   ] as const) {
     const said =
-      /^ticket fee: bob\/USDT was due and held \(short: alice has 3\.00\).* if it is still owed.*"cofferer submit"/
+      /^ticket bob\/USDT was due and held \(short: alice has 3\.00\).* if it is still owed.*"cofferer submit"/
     it.effect(`tells people where it was due and held, and now ${how}`, () =>
       installed(({ start, reload }) =>
         start(fee(monthly), function* () {
@@ -272,10 +272,7 @@ describe("a payout that was planned while nothing ran", () => {
         const tickets = yield* start(rules, told)
         assert.lengthOf(tickets, count)
         if (count > 0) {
-          assert.match(
-            tickets.join(),
-            /^ticket fee: bob\/USDT was due .*planned for 2026-04-01 09:00Z, and not decided/,
-          )
+          assert.match(tickets.join(), /^ticket bob\/USDT was due .*planned for 2026-04-01 09:00Z, and not decided/)
         }
         assert.lengthOf(yield* start(rules, told), count)
       }),

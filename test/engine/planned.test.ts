@@ -43,7 +43,7 @@ describe("a planned payment that is held before it is decided", () => {
         const [alert, ...others] = yield* told
         assert.match(
           alert ?? "",
-          /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: it is held \(paused \(rule:wage\) by \S+: looks at it/,
+          /^ticket 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: it is held \(paused \(rule:wage\) by \S+: looks at it/,
         )
         assert.deepStrictEqual(others, [], "told once")
         yield* TestClock.adjust("23 hours")
@@ -57,7 +57,7 @@ describe("a planned payment that is held before it is decided", () => {
         assert.deepStrictEqual(yield* wages, ["confirmed"])
         assert.match(
           (yield* told).slice(2).join("; "),
-          /^info wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is held no longer: it is decided[^;]*$/,
+          /^info 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is held no longer: it is decided[^;]*$/,
         )
       },
       { rules: [wageAt("1 8 15 * *")] },
@@ -74,7 +74,7 @@ describe("a planned payment that is held before it is decided", () => {
         yield* TestClock.adjust("1 minute")
         yield* rounds(options, sandbox, 3)
         assert.strictEqual((yield* ruleState("wage"))?.reason, "short")
-        assert.match((yield* told).join(), /^ticket wage: 30\.00\S* USDT alice -> eve planned .*\(short, alice has /)
+        assert.match((yield* told).join(), /^ticket 30\.00\S* USDT alice -> eve planned .*\(short, alice has /)
       },
       { rules: [wageAt("1 8 15 * *")], alice: { floor: { USDT: "1000000" } } },
     ),
@@ -146,7 +146,7 @@ describe("a planned payment of a new rule, before which no block was read", () =
         const [alert, ...others] = yield* told
         assert.match(
           alert ?? "",
-          /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: no block was read/,
+          /^ticket 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: no block was read/,
         )
         assert.match(alert ?? "", /"cofferer submit"/)
         assert.deepStrictEqual(others, [])
@@ -184,7 +184,7 @@ describe("a planned payment that was due and held while its rule was on trial", 
         const paying = { ...options, treasury: next.treasury }
         yield* Effect.provideService(rounds(paying, sandbox, 9), CycleConfig, next)
         assert.deepStrictEqual(yield* wages, [])
-        assert.match((yield* told).join(), /^ticket wage: eve\/USDT was due and held \(paused.*"cofferer submit"/)
+        assert.match((yield* told).join(), /^ticket eve\/USDT was due and held \(paused.*"cofferer submit"/)
         yield* TestClock.adjust("1 minute")
         yield* Effect.provideService(rounds(paying, sandbox, 9), CycleConfig, next)
         assert.deepStrictEqual(yield* wages, ["confirmed"], "the next one is")
@@ -237,7 +237,7 @@ describe("a plan that comes into force while our clock is hours ahead", () => {
         const [alert, ...others] = yield* told
         assert.match(
           alert ?? "",
-          /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:20Z is not paid: .* clock was ahead/,
+          /^ticket 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:20Z is not paid: .* clock was ahead/,
         )
         assert.match(alert ?? "", /"cofferer submit"/)
         assert.deepStrictEqual(others, [])

@@ -161,7 +161,7 @@ describe("what a store held open that was put back", () => {
       },
       function* (_, world) {
         assert.lengthOf(yield* paid(world), 2)
-        const told = (yield* alerts).filter((alert) => alert.includes("wage"))
+        const told = (yield* alerts).filter((alert) => alert.includes("alice -> eve planned"))
         assert.lengthOf(told, 1, told.join("; "))
         assert.match(told[0] ?? "", /is dropped.*; first look at transfer [0-9a-f]{64} \(done\), which another copy/)
       },

@@ -179,7 +179,7 @@ describe("a planned payment", () => {
           yield* TestClock.adjust("40 minutes")
           yield* settle(options, sandbox)
           assert.deepStrictEqual(yield* statesOf("wage"), [])
-          const [alert, ...others] = yield* told(/^wage: /)
+          const [alert, ...others] = yield* told(/alice -> eve/)
           assert.match(
             alert ?? "",
             /30\.00\S* USDT alice -> eve planned for each time from .*08:01Z to .*08:21Z is not/,
