@@ -184,6 +184,11 @@ describe("treasuries whose store is PostgreSQL", () => {
   it.each([
     ["an address that is none", () => "harbor", /Invalid URL; .*correct its address in \S+address/],
     ["nobody who listens", () => "postgres://cofferer@127.0.0.1:1/x", /ECONNREFUSED.*; start the server, or correct/],
+    [
+      "an address that the client refuses",
+      () => `${urlOf(serverUrl(), "x")}&sslmode=tls`,
+      /"tls"; correct its address/,
+    ],
     ["a database that is not there", () => urlOf(serverUrl(), "none"), /"none" does not exist; make that database/],
     ["a role that is not there", () => urlOf(serverUrl(), "postgres", "nobody"), /role "nobody".*; correct user and/],
     ["a role above row security", () => urlOf(serverUrl(), "postgres", "postgres"), /role is above row security; conn/],

@@ -120,7 +120,9 @@ export const wireFormFinding = Effect.fnUntraced(function* (found: Setup, isRunn
       )
     : Result.succeed(undefined)
   if (Result.isFailure(read)) {
-    return bad("wire_form", `The database cannot be read: ${read.failure.message}`, "stop what holds it, or restore it")
+    const { postgresUrlFile: file } = found
+    const remedy = file === undefined ? "stop what holds it, or restore it" : `make ${file} right, or its server run`
+    return bad("wire_form", `The database cannot be read: ${read.failure.message}`, remedy)
   }
   const known = read.success
   if (framing === "auto") {

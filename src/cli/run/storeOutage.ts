@@ -72,8 +72,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     isOut = true
     metrics.storeWritable.set(0)
     markUnknown(metrics, options.treasury)
-    const remedy = `free space under ${placeOf(options)}, or make it writable; the daemon goes on by itself`
-    yield* logEvent("database not writable", { reason: error.message, remedy })
+    yield* logEvent("database not writable", { reason: error.message, remedy: remedyOf(options) })
     const isOver = yield* Deferred.make<void>()
     const probes = surface.serve(outageAnswers(error.message)).pipe(
       Effect.flatMap(({ announce }) => announce),
@@ -104,9 +103,12 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   }
 })
 
-/** Location of the store, for people. */
-const placeOf = ({ dataDir, postgresUrlFile }: DaemonOptions) =>
-  postgresUrlFile === undefined ? dataDir : `the running server of ${postgresUrlFile}`
+const remedyOf = ({ dataDir, postgresUrlFile }: DaemonOptions) =>
+  `${
+    postgresUrlFile === undefined
+      ? `free space under ${dataDir}, or make it writable`
+      : `make the server of ${postgresUrlFile} run, accept this user and take writes`
+  }; the daemon goes on by itself`
 
 /** An outage as alerts are sent. */
 interface Outage {
@@ -150,7 +152,7 @@ const allClear = overOf("store_unwritable", {})
 
 /** Identity of the page. It is the same in each process, so that a later one can end the page. */
 const pageOf = (treasury: string, at: number): AlertIdentity => {
-  const { dedup, severity, kind, subject } = alertOf("store_unwritable", { reason: "", dir: "" })
+  const { dedup, severity, kind, subject } = alertOf("store_unwritable", { reason: "", remedy: "" })
   return { key: `${treasury}/${dedup}`, severity, kind, subject, at }
 }
 
@@ -161,7 +163,7 @@ const pagePeople = Effect.fnUntraced(function* (
   { began, taken, isOver, isOut }: Outage,
 ) {
   const { name: treasury, routes } = options.treasury
-  const page = alertOf("store_unwritable", { reason: error.message, dir: placeOf(options) })
+  const page = alertOf("store_unwritable", { reason: error.message, remedy: remedyOf(options) })
   const sendBoth = Effect.fnUntraced(function* (receiver: string) {
     yield* sendTo(treasury, page, receiver)
     if (taken.has(receiver)) return

@@ -19,7 +19,7 @@ import {
 import { markOf, movedQuery } from "./moved.ts"
 import { type Held, leaseRow, openLease, releaseLease, serverMillis, trustedShare, usePostgres } from "./pgLease.ts"
 import { causeText, StoreError } from "./StoreError.ts"
-import { again, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf } from "./sqlStates.ts"
+import { again, amongCauses, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf } from "./sqlStates.ts"
 import { Backend, makeWrites, tablesWritten, type Writes } from "./Writes.ts"
 
 /** Longest search for the result of a COMMIT without an answer: the server gives up the transaction sooner. */
@@ -313,12 +313,18 @@ const remedies: ReadonlyArray<readonly [states: RegExp, remedy: (file: string) =
   [/^28/, (file) => `correct user and password in ${file}, or the server's pg_hba.conf`],
   [/^3D/, (file) => `make that database, owned by the user, or correct its name in ${file}`],
   [/^42501/, (file) => `make the user of ${file} the owner of the database`],
-  [/^08/, (file) => `start the server, or correct its address in ${file}`],
+  [/^08/, (file) => `correct its address in ${file}`],
 ]
+
+/** True if no server answered: the failure has a code of the operating system, or is a silence or an end. */
+const isNoServer = (cause: SqlError.SqlError): boolean =>
+  /^Connection /.test(causeText(cause)) ||
+  amongCauses(cause, (found) => /^E(?!RR_)/.test(String(Reflect.get(found, "code"))) || undefined) === true
 
 /** The failure to open, with what ends it. */
 const withRemedy = (cause: SqlError.SqlError, { urlFile = "the address" }: PostgresOptions): Error => {
   const state = refusalOf(cause) === undefined ? (sqlStateOf(cause) ?? "") : ""
-  const remedy = remedies.find(([states]) => states.test(state))?.[1](urlFile)
+  const found = remedies.find(([states]) => states.test(state))?.[1](urlFile)
+  const remedy = found !== undefined && isNoServer(cause) ? `start the server, or ${found}` : found
   return new Error(remedy === undefined ? causeText(cause) : `${causeText(cause)}; ${remedy}`, { cause })
 }
