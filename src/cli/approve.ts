@@ -4,8 +4,9 @@ import { Argument, Command, Flag } from "effect/cli"
 import { treasuryTermsOf } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
+import { missingText } from "../domain/Approval.ts"
 import { shortId } from "../domain/Hex.ts"
-import { plural, visible } from "../domain/text.ts"
+import { visible } from "../domain/text.ts"
 import { type ApprovalView, findApproval, approve as giveApproval, SignatureText } from "../http/approvals.ts"
 import { termsHash } from "../rules/policy/storedTerms.ts"
 import { worstCase } from "../rules/policy/worstCase.ts"
@@ -25,7 +26,7 @@ import {
   switchFlag,
   textArgument,
 } from "./common/setup.ts"
-import { approvalLines } from "./common/storyText.ts"
+import { approvalLines, neededText } from "./common/storyText.ts"
 import { worstText } from "./common/worstCase.ts"
 
 const keyFlag = pathFlag("key", "Sign with the operator's key in this file; the key is never sent").pipe(Flag.optional)
@@ -131,8 +132,9 @@ export const signAgreement = Effect.fnUntraced(function* <A, E, R>(
   if (isWaiting(answer) && Option.isSome(chosen.key)) {
     yield* needSignable(answer.text, asked)
     shown = answer.text
+    const signature = yield* signApproval(chosen.key.value, shown)
     yield* Console.error(shownText(shown))
-    answer = yield* ask({ signature: yield* signApproval(chosen.key.value, answer.text) })
+    answer = yield* ask({ signature })
   }
   if (!isWaiting(answer)) return answer as Exclude<A, { readonly waits: unknown }>
   // Checked before it is printed for a signature elsewhere.
@@ -141,7 +143,7 @@ export const signAgreement = Effect.fnUntraced(function* <A, E, R>(
   // Printing adds the line end that the text ends with.
   if (chosen.output === "json" || text !== shown) yield* printResult(chosen.output, answer, () => text.slice(0, -1))
   const done = by.length === 0 ? "" : `approved by ${by.join(", ")}; `
-  const next = `${missing} of ${others.join(", ")} must say "${waits}" with the same reason and --key or --signature`
+  const next = `${missingText(missing, others)} must say "${waits}" with the same reason and --key or --signature`
   return yield* failWith("needsApproval", `${done}${next}`)
 })
 
@@ -218,17 +220,12 @@ const approveTerms = Command.make(
       const is = `terms ${terms.slice(0, hash.length)} with policy ${policy.slice(0, hash.length)}`
       return yield* failWith("refused", `${treasury.file} has ${is}, not ${hash}`)
     }
+    const given = Option.isSome(key) ? yield* signApproval(key.value, text) : Option.getOrElse(signature, () => "")
     yield* Console.error(termsText(treasury, weaker))
     if (print) {
       yield* Console.error("What is signed, to the byte:")
       return yield* Console.log(text.slice(0, -1))
     }
-    const given = Option.isSome(signature)
-      ? signature.value
-      : yield* signApproval(
-          Option.getOrElse(key, () => ""),
-          text,
-        )
     const done = yield* postTerms(chosen, dataDir, ApprovalAnswer, { files, signature: given })
     return yield* printResult(output, done, () => {
       const next =
@@ -243,10 +240,6 @@ const approveTerms = Command.make(
     "Approve terms that permit more than those in force, before they are reloaded: give --key, --signature or --print",
   ),
 )
-
-/** "1 more signature needed of: ana, ben". */
-const neededText = ({ missing, others }: { readonly missing: number; readonly others: ReadonlyArray<string> }) =>
-  `${plural(missing, "more signature")} needed of: ${others.join(", ")}`
 
 const paymentFlags = {
   id: textArgument("id", "Id of the payment, or its first characters"),
@@ -308,8 +301,9 @@ const sign = Command.make(
     if (readApproval(text) === undefined) {
       return yield* failWith("usage", 'standard input is not a text of "approve ID --print": nothing is signed')
     }
+    const given = yield* signApproval(key, text)
     yield* Console.error(`signs this text:\n${shownText(text)}`)
-    return yield* Console.log(yield* signApproval(key, text))
+    return yield* Console.log(given)
   }),
 ).pipe(
   Command.withDescription(
@@ -329,8 +323,9 @@ export const approveCommand = Command.make(
     const terms = yield* signablePayment(chosen.id, view.text)
     const words = paymentWords(terms)
     if (Option.isNone(key)) return yield* printApproval(chosen, { ...view, words })
+    const given = yield* signApproval(key.value, view.text)
     yield* Console.error([words, shownText(view.text)].join("\n"))
-    return yield* submitApproval(chosen, terms.intentId, yield* signApproval(key.value, view.text))
+    return yield* submitApproval(chosen, terms.intentId, given)
   }),
 ).pipe(
   Command.withDescription("Approve a payment with an operator's signature: give --key, --signature or --print"),

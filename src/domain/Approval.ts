@@ -34,6 +34,10 @@ export const isWeakKey = (key: string): boolean => {
 /** Unix milliseconds from which on only a quarter of the time is left. */
 export const lateFrom = ({ withinMillis }: ApprovalGroup, expires: number): number => expires - withinMillis / 4
 
+/** Those whose approval is missing: "1 of ben, chloe"; "ben" where nobody else is left. */
+export const missingText = (count: number, names: ReadonlyArray<string>): string =>
+  count === names.length ? names.join(" and ") : `${count} of ${names.join(", ")}`
+
 /** Progress of an approval as a sentence: the signers, how many are missing of which operators, and the deadline. */
 export const waitText = (
   { need }: ApprovalGroup,
@@ -42,7 +46,7 @@ export const waitText = (
   expires: number,
 ): string => {
   const done = by.length === 0 ? "" : `${by.join(", ")} approved; `
-  return `${done}waits for ${need - by.length} of ${others.join(", ")}, ${endText(expires)}`
+  return `${done}waits for ${missingText(need - by.length, others)}, ${endText(expires)}`
 }
 
 /** End of a sentence that names those who must sign again: their signatures were for another text. */

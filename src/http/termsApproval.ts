@@ -2,6 +2,7 @@ import { Clock, Effect, Option, Result, Schema } from "effect"
 import { ConfigInForce, type InForce, treasuryTermsOf } from "../config/ConfigInForce.ts"
 import { needsRestart } from "../config/needsRestart.ts"
 import { loadTreasury, type Treasury } from "../config/Treasury.ts"
+import { missingText } from "../domain/Approval.ts"
 import { hasElapsed, millisOf } from "../domain/Time.ts"
 import { visible } from "../domain/text.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
@@ -66,8 +67,8 @@ export const approvalOfTerms = Effect.fnUntraced(function* (old: InForce, next: 
   const operators = yield* operatorsInForce
   const { by, others, missing } = yield* agreementOf(operators, treasuryPlace(old.treasury), change)
   if (operators.size === 0) return { isEnough: false, by, advice: "" }
-  const so = by.length === 0 ? `${missing} of` : `approved by ${by.join(", ")}, ${missing} more of`
-  const advice = `operators "cofferer approve terms ${change.terms.slice(0, 8)} --key FILE" (${so} ${others.join(", ")})`
+  const so = `${by.length === 0 ? "" : `approved by ${by.join(", ")}; `}${missingText(missing, others)}`
+  const advice = `operators "cofferer approve terms ${change.terms.slice(0, 8)} --key FILE" (${so})`
   return { isEnough: missing === 0, by, advice }
 })
 

@@ -138,7 +138,7 @@ describe("terms that permit more", () => {
       write(textOf({ per24h: "200" }))
       yield* signs("ana", textOf({ per24h: "200" }))
       const refused = yield* reload
-      assert.include(refused._tag === "Refused" ? refused.remedy : "", "approved by ana, 1 more of ben, chloe")
+      assert.include(refused._tag === "Refused" ? refused.remedy : "", "approved by ana; 1 of ben, chloe")
     }),
   )
 

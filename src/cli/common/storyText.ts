@@ -12,6 +12,10 @@ const hours = (millis: number): string => {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
+/** "1 more signature needed of: ana, ben". */
+export const neededText = ({ missing, others }: { readonly missing: number; readonly others: ReadonlyArray<string> }) =>
+  `${plural(missing, "more signature")} needed of: ${others.join(", ")}`
+
 export const approvalLines = (view: ApprovalView): ReadonlyArray<string> => [
   `${view.need} of group ${view.group} must approve${view.proposer === null ? "" : `; proposed by ${view.proposer}`}`,
   ...view.approved.map(({ operator, at }) => `approved by ${operator} at ${at.slice(0, 19).replace("T", " ")}Z`),
@@ -19,7 +23,7 @@ export const approvalLines = (view: ApprovalView): ReadonlyArray<string> => [
     ? []
     : [`must sign again: ${view.again.join(", ")}; what they signed was another text, and counts no longer`]),
   ...(view.missing > 0 && view.state === "awaiting_approval"
-    ? [`missing: ${view.missing} of ${view.others.join(", ")}; ${hours(view.millisLeft)} left`]
+    ? [`${neededText(view)}; ${hours(view.millisLeft)} left`]
     : []),
 ]
 
