@@ -120,7 +120,7 @@ describe("operators at the command line", () => {
         [2, /signature/, ["approve", id, "--signature", "00"]],
         [6, /the signature is of nobody of desk/, ["approve", id, "--signature", "00".repeat(64)]],
         [6, /the signature is of nobody of desk/, ["approve", id, "--key", fileOf("eve")]],
-        [3, /^\S+loose: others may read the key file/, ["approve", id, "--key", fileOf("loose")]],
+        [3, /^\S+loose {2}others may read the key file/, ["approve", id, "--key", fileOf("loose")]],
         [4, /no payment "zzzz"/, ["approve", "zzzz", "--print"]],
         [2, /reason/, ["reject", id]],
       ]
