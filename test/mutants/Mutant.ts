@@ -5,11 +5,11 @@ import type { Edit } from "../simulation/planted.ts"
 export interface Mutant {
   readonly name: string
   readonly edits: ReadonlyArray<Edit>
-  /** Test files that are tried where no seed shows it: paths or folders below test/. */
+  /** Test files that are tried: paths or folders below test/. */
   readonly tests: ReadonlyArray<string>
   /** Part of the title of the tests that are run; all where it is missing. */
   readonly title?: string
-  /** Who must catch it: nobody else is tried then. Missing: the simulation, or else a test. */
+  /** Who must catch it: nobody else is tried then. Missing: a test, or else the simulation. */
   readonly by?: "simulation" | "test"
   /** Oracles of the simulation that may catch it, where a seed does: by another it is caught wrongly. */
   readonly oracles?: ReadonlyArray<Oracle>

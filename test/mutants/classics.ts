@@ -119,7 +119,8 @@ export const classics: ReadonlyArray<Mutant> = [
   {
     name: "one more place per block",
     oracles: ["places"],
-    tests: ["submitter"],
+    tests: [],
+    by: "simulation",
     edits: [
       {
         file: "payments/planAttempt.ts",
@@ -154,7 +155,7 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "the same nonce for every attempt",
-    tests: ["signer"],
+    tests: ["signer/signer.test.ts"],
     edits: [{ file: "signer/Signer.ts", source: ".nonceKey, intentId, k)", instead: ".nonceKey, intentId, 1)" }],
   },
   {

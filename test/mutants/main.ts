@@ -10,13 +10,13 @@ import { tryMutant } from "./tryMutant.ts"
 const usage = `usage: npm run mutants -- [--kept | --mechanical] [--name TEXT] [--draw N [--dice S]] [--seeds N]
                          [--first N] [--until N] [--table FILE] [--workers N] [--patience N] [--list]
 
-Plants mistakes into the money path, one after the other, and says who catches each: the simulation, or else a test.
+Plants mistakes into the money path, one after the other, and says who catches each: a test, or else the simulation.
 
   --kept        those that somebody made or thought of, each with what must catch it
   --mechanical  every guard negated: conditions of an if, and AND in a statement of the store
   --name        those whose name holds the text
   --draw        so many of them, drawn by --dice (default 1)
-  --seeds       of the simulation, for each; default 60. 0: tests alone. A mechanical one that a test catches needs none
+  --seeds       of the simulation, for each; default 60. 0: tests alone. One that a test catches needs none
   --workers     processes that try mechanical ones at the same time; default 1
   --patience    seconds of tests that a mechanical one may take; default 120
   --first       the first of them by number, from 1; --until the last: so that a long run can be done in parts

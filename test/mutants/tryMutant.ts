@@ -61,12 +61,12 @@ export const isRightCatch = ({ by, oracles }: Mutant, caught: Catch): boolean =>
   return oracles.some((one) => one === oracle)
 }
 
-/** Tries one mistake against the simulation, and where no seed shows it against the tests that are near it. */
+/** Tries one mistake against the tests that are near it, and where none shows it against the simulation. */
 export const tryMutant = async (mutant: Mutant, seeds: number): Promise<Tried> => {
   const began = performance.now()
-  const isSeen = seeds > 0 && mutant.by !== "test"
-  const seen = isSeen ? await inSimulation(mutant, seeds) : undefined
-  const caught = seen ?? (mutant.by === "simulation" ? undefined : await inTests(mutant))
+  const tested = mutant.by === "simulation" ? undefined : await inTests(mutant)
+  const isLeft = tested === undefined && seeds > 0 && mutant.by !== "test"
+  const caught = isLeft ? await inSimulation(mutant, seeds) : tested
   const isRight = caught !== undefined && isRightCatch(mutant, caught)
   return { name: mutant.name, catch: caught, isRight, seconds: Math.round((performance.now() - began) / 1_000) }
 }

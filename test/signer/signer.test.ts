@@ -582,6 +582,15 @@ describe("nonces", () => {
     const nonces = keys.flatMap((key) => ["a", "b"].flatMap((id) => [1, 2].map((k) => deriveNonce(key, id, k))))
     assert.strictEqual(new Set(nonces).size, 8)
   })
+
+  it.effect("of the signer differ by intent and attempt", () =>
+    signing(function* (signer) {
+      const nonces = yield* Effect.forEach(["a", "b"], (id) =>
+        Effect.forEach([1, 2], (k) => signer.nonce(publicKey, id, k)),
+      )
+      assert.strictEqual(new Set(nonces.flat()).size, 4)
+    }),
+  )
 })
 
 describe("withdrawals", () => {
