@@ -111,7 +111,7 @@ const problemsBeside = Effect.fnUntraced(
   function* (chosen: Chosen) {
     const document = yield* readSources(filesOf(yield* chosenTreasury(chosen)))
     const { treasury } = examineTreasury(document)
-    const keys = treasury && checkKeys({ treasury, mode: treasury.mode, dataDir: "" }, false)
+    const keys = treasury && checkKeys({ ...treasury, treasury, dataDir: "" }, false)
     const hasSandbox = (document.value as { readonly sandbox?: unknown } | null | undefined)?.sandbox !== undefined
     const checks = [keys ?? Effect.void, hasSandbox ? decodeScenario(document, "unknown") : Effect.void]
     const results = yield* Effect.forEach(checks, (one) => Effect.result<unknown, ConfigError, never>(one))

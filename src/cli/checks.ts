@@ -1,8 +1,10 @@
-import { existsSync } from "node:fs"
+import { existsSync, statSync } from "node:fs"
 import { Effect, Layer } from "effect"
+import { readableByOthers } from "../config/ownFiles.ts"
 import { formatDuration } from "../config/schema/Fields.ts"
+import { secretFilesIn } from "../config/schema/Receivers.ts"
 import { isEmbedded, type Treasury } from "../config/Treasury.ts"
-import { ConfigError, type Problem } from "../config/yaml/ConfigError.ts"
+import { ConfigError, configProblem, type Problem } from "../config/yaml/ConfigError.ts"
 import { nameRemedy } from "../config/yaml/decodeAll.ts"
 import type { Asset } from "../domain/Asset.ts"
 import { escapeText } from "../gateway/GatewayError.ts"
@@ -57,12 +59,26 @@ const checkSandboxKey = (treasury: Treasury, { seed, parties }: Scenario, party:
   else if (signer === undefined) found.warnings.push(problem)
 }
 
+/** Warns of each file of another secret that others may read: an alert is worth more than its secret. */
+const looseSecrets = (
+  { receivers, alerting, network, tracing }: Treasury,
+  postgresUrlFile: string | undefined,
+): ReadonlyArray<Problem> => {
+  const headers = [...network.gateways, tracing].flatMap((one) => [...(one?.headerFiles.values() ?? [])])
+  const files = [...(postgresUrlFile === undefined ? [] : [postgresUrlFile]), ...headers]
+  return [...new Set([...files, ...[...receivers, alerting.heartbeat].flatMap(secretFilesIn)])].flatMap((file) => {
+    const stat = statSync(file, { throwIfNoEntry: false })
+    const why = stat && readableByOthers(stat, "secret")
+    return why === undefined ? [] : configProblem(file, why, `run: chmod 600 ${file}`).problems
+  })
+}
+
 /**
  * Checks every key, and fails with all that is wrong. A missing file is an error if the caller is about to sign
  * (`willSign`) in mode live, else one of the returned warnings.
  */
 export const checkKeys = Effect.fnUntraced(function* (
-  { treasury, mode, dataDir }: Pick<Setup, "treasury" | "mode" | "dataDir">,
+  { treasury, mode, dataDir, postgresUrlFile }: Pick<Setup, "treasury" | "mode" | "dataDir" | "postgresUrlFile">,
   willSign: boolean,
 ) {
   const found: KeyProblems = { errors: [], warnings: [] }
@@ -90,7 +106,7 @@ export const checkKeys = Effect.fnUntraced(function* (
     missing.push(treasury.document.problem(at, `no such file: ${file}`, remedy))
   }
   if (found.errors.length > 0) return yield* new ConfigError({ problems: found.errors })
-  return found.warnings
+  return [...found.warnings, ...looseSecrets(treasury, postgresUrlFile)]
 })
 
 /** Checks the network's settings: impossible ones are errors, those that would pay nothing are warnings. */

@@ -44,6 +44,16 @@ export const writableByOthers = (
   return undefined
 }
 
+/**
+ * Why another user could read a secret; undefined where none could but root. What root owns may be read by its group:
+ * so Kubernetes mounts secrets.
+ */
+export const readableByOthers = ({ uid, mode }: Stats, what: string): string | undefined => {
+  if (uid !== thisUser().uid && uid !== 0) return `the ${what} belongs to another user`
+  const others = mode & (uid === 0 ? 0o037 : 0o077)
+  return others === 0 ? undefined : `others may read the ${what} (mode ${(mode & 0o777).toString(8)})`
+}
+
 /** Why a path is not followed: it is a link, and another user's than this one and root. */
 export const foreignLink = (path: string): string | undefined => {
   const stat = lstatSync(path, { throwIfNoEntry: false })

@@ -12,6 +12,7 @@ import { dirname } from "node:path"
 import * as ed from "@noble/ed25519"
 import { sha512 } from "@noble/hashes/sha2.js"
 import { Effect } from "effect"
+import { readableByOthers } from "../config/ownFiles.ts"
 import { type ConfigError, configProblem } from "../config/yaml/ConfigError.ts"
 
 ed.hashes.sha512 = sha512
@@ -94,12 +95,8 @@ const readChecked = (file: string): Buffer => {
   try {
     const stat = fstatSync(fd)
     if (!stat.isFile()) throw new NoFile()
-    const own = stat.uid === process.getuid?.()
-    const allowed = stat.uid === 0 ? 0o740 : 0o700
-    if (!own && stat.uid !== 0) throw new Loose("the key file belongs to another user")
-    if ((stat.mode & 0o777 & ~allowed) !== 0) {
-      throw new Loose(`others may read the key file (mode ${(stat.mode & 0o777).toString(8)})`)
-    }
+    const why = readableByOthers(stat, "key file")
+    if (why !== undefined) throw new Loose(why)
     const bytes = Buffer.alloc(fileBytesMax + 1)
     return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0))
   } finally {

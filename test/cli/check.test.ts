@@ -95,6 +95,33 @@ describe("check", () => {
     assert.match(stderr, /^\S+:\d+:\d+ {2}mode: "alive" .*\n\S+:\d+:\d+ {2}\S+: others may read the key file .*\n$/)
   })
 
+  it("warns of each secret's file that others may read, and of no other", async () => {
+    const written = (name: string, mode: number) => {
+      writeFileSync(join(dir, name), "postgres://cofferer@localhost/x")
+      chmodSync(join(dir, name), mode)
+      return `{ file: ${name} }`
+    }
+    const gateway = `{ url: "http://127.0.0.1:3008", headers: { token: ${written("token", 0o606)} } }`
+    const slack = [written("slack", 0o604), written("closed", 0o600)].map(
+      (url, i) => `s${i}: { slack: { url: ${url} } }`,
+    )
+    const receivers = `{ log: { log: {} }, ${slack.join(", ")} }`
+    const text = good
+      .replace('"http://127.0.0.1:3008"', gateway)
+      .replace("{ log: { log: {} } }", receivers)
+      .concat(`\ndatabase: { postgres: { urlFile: address } }\n`)
+    written("address", 0o644)
+    writeFileSync(join(dir, "secrets.yaml"), text)
+    const { code, stdout, stderr } = await callCofferer(["check", join(dir, "secrets.yaml")])
+    assert.strictEqual(code, 0, stderr)
+    const loose = stdout.match(/^warn \S+ {2}others may read the secret \(mode \d+\); run: chmod 600 \S+$/gm) ?? []
+    assert.deepStrictEqual(
+      loose.map((line) => line.split("/").at(-1)),
+      ["address", "token", "slack"],
+      stdout,
+    )
+  })
+
   it("refuses what takes any certificate for that of a gateway, where money moves", async () => {
     const env = { NODE_TLS_REJECT_UNAUTHORIZED: "0" }
     for (const command of [["check"], ["run", "--data", join(dir, "data")]]) {
