@@ -100,6 +100,24 @@ describe("a daemon whose treasury file is changed", () => {
     assert.notInclude(stderr, "cofferer reload")
   })
 
+  it("refuses another signer, even of the same key, until a restart opens it", async () => {
+    const key = `signer: { file: ${join(data, "sandbox/keys/reserve")} }`
+    const weaker = changed("signer: { sandbox: reserve }", key).replace('per24h: "100_000"', 'per24h: "200_000"')
+    writeFileSync(file, weaker)
+    const { code, stderr } = await reload("--allow-weaker")
+    assert.strictEqual(code, 6, stderr)
+    assert.match(
+      stderr,
+      /treasury\.yaml:\d+:\d+ {2}parties\.reserve\.signer cannot change while it runs: keys are opened/,
+    )
+    assert.match(stderr, /; restart the daemon to change it; until then what was in force stays in force\n$/)
+    process.emit("SIGHUP", "SIGHUP")
+    await daemon.line(word("configuration refused", ({ reason }) => String(reason).includes("parties.reserve.signer")))
+    await daemon.line(word("alert raised", ({ detail }) => String(detail).includes("parties.reserve.signer cannot")))
+    const { stdout } = await callCofferer(["status", "--data", data])
+    assert.include(stdout, "of 100,000 USDT")
+  })
+
   it("applies a stricter one on SIGHUP and shows its hash", async () => {
     const hash = await metric('cofferer_config_hash{treasury="sandbox",part="policy"}')
     writeFileSync(file, changed('perTransfer: "30_000"', 'perTransfer: "25_000"'))
