@@ -61,10 +61,7 @@ export const viewText = (view: View, isRunning = true): string => {
 
 /** The conditions behind the worst one, whose text is the headline. */
 const conditionsText = ([, ...others]: View["conditions"]): ReadonlyArray<string> => {
-  const rows = others.map(({ condition, severity, text, remedy }) => [
-    `  ${signs[severity]}${condition.replaceAll("_", " ")}`,
-    `${text}; ${remedy}`,
-  ])
+  const rows = others.map(({ name, severity, text, remedy }) => [`  ${signs[severity]}${name}`, `${text}; ${remedy}`])
   return rows.length === 0 ? [] : ["also", table(rows)]
 }
 

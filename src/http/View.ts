@@ -74,6 +74,8 @@ export interface View {
 interface ConditionView {
   /** A value of the label `condition` of `cofferer_healthy`. */
   readonly condition: string
+  /** For people. */
+  readonly name: string
   /** bad: nothing is signed, or somebody must act now. warn: somebody must look at it. */
   readonly severity: "bad" | "warn"
   /** The fault, without a full stop. */
@@ -213,7 +215,9 @@ export interface PolicyView {
 }
 
 /** A condition that applies. */
-export interface Found extends Omit<ConditionView, "condition"> {
+export interface Found extends Omit<ConditionView, "condition" | "name"> {
+  /** For people, where that of the condition would mislead. */
+  readonly name?: string
   /** True if another part alerts to it, or to its cause. */
   readonly isAlerted?: boolean
   /** Accounts, rules, gateways or receivers that only this alerts to: one that joins is a new alert. */

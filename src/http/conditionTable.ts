@@ -189,11 +189,9 @@ const ruleLocked = (facts: HealthFacts): Found | undefined => {
   const text = several(
     locked.map(({ name, reason, detail }) => `${name} ${reason === "code" ? "pays nothing" : "is locked"}: ${detail}`),
   )
-  const remedy =
-    first.reason === "code"
-      ? 'correct its file, then "cofferer reload --reason TEXT"'
-      : `once the cause is gone: "cofferer resume --scope lock:${first.name} --reason TEXT"`
-  return warn(text, remedy)
+  return first.reason === "code"
+    ? { ...warn(text, 'correct its file, then "cofferer reload --reason TEXT"'), name: "code fails" }
+    : warn(text, `once the cause is gone: "cofferer resume --scope lock:${first.name} --reason TEXT"`)
 }
 
 const crashesMin = 3
@@ -327,6 +325,7 @@ export const troubleKey = (name: ConditionName): string => `health/${name}`
 /** A condition that holds. */
 export interface HealthCondition extends Found {
   readonly condition: ConditionName
+  readonly name: string
 }
 
 /**
@@ -336,7 +335,7 @@ export interface HealthCondition extends Found {
 export const conditionsOf = (facts: HealthFacts): ReadonlyArray<HealthCondition> => {
   const found = conditionNames.flatMap((condition): ReadonlyArray<HealthCondition> => {
     const one = conditionTable[condition](facts)
-    return one === undefined ? [] : [{ condition, ...one }]
+    return one === undefined ? [] : [{ condition, name: spaced(condition), ...one }]
   })
   return found.toSorted((a, b) => Number(a.severity === "warn") - Number(b.severity === "warn"))
 }
@@ -377,5 +376,4 @@ export const headline = (
   return { severity: "ok", text: [band, ...idle, ...windows, activity].join(" ") }
 }
 
-const namesOf = (others: ReadonlyArray<HealthCondition>): string =>
-  several(others.map(({ condition }) => condition.replaceAll("_", " ")))
+const namesOf = (others: ReadonlyArray<HealthCondition>): string => several(others.map(({ name }) => name))

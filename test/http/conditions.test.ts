@@ -221,6 +221,12 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
   [
     "rule_fires",
     "warn",
+    { rules: [rule("in_band", { name: "thin", fires: "ticket", detail: "low" }), rule("code")] },
+    'thin fires (ticket): low; "cofferer explain thin" shows every check. Also: code fails.',
+  ],
+  [
+    "rule_fires",
+    "warn",
     { rules: [rule("in_band", { name: "thin", fires: "ticket", detail: "low" })] },
     'thin fires (ticket): low; "cofferer explain thin" shows every check.',
   ],

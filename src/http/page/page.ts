@@ -226,7 +226,7 @@ const Conditions = (conditions: View["conditions"]) =>
       <section class="conditions"><h2>Not healthy</h2>
         <ul>${conditions.map(
           (c) =>
-            html`<li><em class=${`word ${c.severity}`}>${signs[c.severity]} ${c.condition.replaceAll("_", " ")}</em> ${unbroken(`${c.text}; ${c.remedy}`)}</li>`,
+            html`<li><em class=${`word ${c.severity}`}>${signs[c.severity]} ${c.name}</em> ${unbroken(`${c.text}; ${c.remedy}`)}</li>`,
         )}</ul></section>`
 
 const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSeconds: number }) => {
