@@ -6,6 +6,7 @@ import { dirname } from "node:path"
 import { Clock, Duration, Effect, Redacted } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { visible } from "../domain/text.ts"
+import { logEvent } from "../telemetry/Logging.ts"
 import { type Channel, cut, jsonOf, type Notification, NotifyError, type ReceiverOptions, textOf } from "./Channel.ts"
 import { errorCodeOf, privateCode, privateWords } from "./publicOnly.ts"
 import type { Post, postsOf } from "./services.ts"
@@ -139,7 +140,7 @@ export const mailChannel = (name: string, options: MailOptions, lookup: LookupFu
     const failed = (detail: string) => new NotifyError({ receiver: name, detail })
     const { host, port, user, password, tls = port === "465" ? "implicit" : "starttls" } = options
     const { createTransport } = yield* Effect.promise(() => import("nodemailer"))
-    yield* Effect.tryPromise({
+    const refused = yield* Effect.tryPromise({
       try: async (signal) => {
         const wanted = Number(port ?? (tls === "implicit" ? 465 : 587))
         const connection = connect({ host, port: wanted, lookup })
@@ -156,7 +157,7 @@ export const mailChannel = (name: string, options: MailOptions, lookup: LookupFu
             disableUrlAccess: true,
             ...(password === undefined ? {} : { auth: { user: user ?? "", pass: Redacted.value(password) } }),
           })
-          await transport.sendMail({ ...messageOf(options, notification), signal })
+          return (await transport.sendMail({ ...messageOf(options, notification), signal })).rejected
         } finally {
           connection.destroy()
         }
@@ -165,5 +166,11 @@ export const mailChannel = (name: string, options: MailOptions, lookup: LookupFu
     }).pipe(
       Effect.timeoutOrElse({ duration: mailDeadline, orElse: () => Effect.fail(failed("no answer within 30 s")) }),
     )
+    if (refused.length === 0) return
+    // Not sent again: the others have it, and would get it with each try.
+    yield* logEvent("alert not delivered", {
+      receiver: name,
+      reason: `the mail server refused it for ${refused.join(", ")}`,
+    })
   }),
 })

@@ -11,7 +11,7 @@ interface Session {
 export const mailServer = Effect.acquireRelease(
   Effect.callback<{
     readonly sessions: ReadonlyArray<Session>
-    /** Answers to a command, by its first word; the default takes it. */
+    /** Answers to a command, by its line or its first word; the default takes it. */
     readonly answers: Map<string, string>
     readonly port: string
     readonly close: () => void
@@ -46,7 +46,7 @@ export const mailServer = Effect.acquireRelease(
             session.commands.push(line)
             const word = line.split(" ")[0] ?? ""
             isData = word === "DATA"
-            say(answers.get(word) ?? defaults[word] ?? "250 ok")
+            say(answers.get(line) ?? answers.get(word) ?? defaults[word] ?? "250 ok")
           }
         }
       })
