@@ -67,8 +67,7 @@ const looseSecrets = (
   const headers = [...network.gateways, tracing].flatMap((one) => [...(one?.headerFiles.values() ?? [])])
   const files = [...(postgresUrlFile === undefined ? [] : [postgresUrlFile]), ...headers]
   return [...new Set([...files, ...[...receivers, alerting.heartbeat].flatMap(secretFilesIn)])].flatMap((file) => {
-    const stat = statSync(file, { throwIfNoEntry: false })
-    const why = stat && readableByOthers(stat, "secret")
+    const why = existsSync(file) ? readableByOthers(statSync(file), "secret") : undefined
     return why === undefined ? [] : configProblem(file, why, `run: chmod 600 ${file}`).problems
   })
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
 import { root } from "../support/Cofferer.ts"
@@ -105,6 +105,8 @@ describe("check", () => {
     const slack = [written("slack", 0o604), written("closed", 0o600)].map(
       (url, i) => `s${i}: { slack: { url: ${url} } }`,
     )
+    symlinkSync("loop", join(dir, "loop"))
+    slack.push("s2: { slack: { url: { file: loop } } }")
     const receivers = `{ log: { log: {} }, ${slack.join(", ")} }`
     const text = good
       .replace('"http://127.0.0.1:3008"', gateway)
