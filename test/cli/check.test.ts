@@ -105,8 +105,6 @@ describe("check", () => {
     const slack = [written("slack", 0o604), written("closed", 0o600)].map(
       (url, i) => `s${i}: { slack: { url: ${url} } }`,
     )
-    symlinkSync("loop", join(dir, "loop"))
-    slack.push("s2: { slack: { url: { file: loop } } }")
     const receivers = `{ log: { log: {} }, ${slack.join(", ")} }`
     const text = good
       .replace('"http://127.0.0.1:3008"', gateway)
@@ -122,6 +120,15 @@ describe("check", () => {
       ["address", "token", "slack"],
       stdout,
     )
+  })
+
+  it("refuses a secret's file that cannot be read, at its place", async () => {
+    symlinkSync("loop", join(dir, "loop"))
+    const text = good.replace("{ log: { log: {} } }", "{ log: { log: {} }, s: { slack: { url: { file: loop } } } }")
+    writeFileSync(join(dir, "loop.yaml"), text)
+    const { code, stderr } = await callCofferer(["check", join(dir, "loop.yaml")])
+    assert.strictEqual(code, 3, stderr)
+    assert.match(stderr, /^\S+:\d+:\d+ {2}\S+ cannot be read \(ELOOP\); put the secret there, .*\n$/)
   })
 
   it("refuses what takes any certificate for that of a gateway, where money moves", async () => {
