@@ -3,14 +3,15 @@ import { join, resolve } from "node:path"
 import { Context, Effect, Layer, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { secureDataDir } from "../config/ownFiles.ts"
-import { plural } from "../domain/text.ts"
+import { daemonFile } from "../config/yaml/readSources.ts"
+import { plural, shellWord } from "../domain/text.ts"
 import { databaseLayer } from "../layers.ts"
 import { databaseFile } from "../store/database/Database.ts"
 import { moveStore } from "../store/database/moveStore.ts"
 import { Sql } from "../store/database/Sql.ts"
 import { control } from "./common/client.ts"
 import { failWith, printResult } from "./common/output.ts"
-import { commonFlags, fileOf, setup } from "./common/setup.ts"
+import { commonFlags, fileOf, nearPath, runCommand, setup } from "./common/setup.ts"
 import { storeText } from "./run/sound.ts"
 
 const Target = Schema.String.check(
@@ -57,12 +58,17 @@ export const migrate = Command.make(
     const result = { treasury: treasury.name, from: from.place, to: target.place, ...moved }
     const written =
       urlFile === undefined ? 'remove "database"' : `write "database: { postgres: { urlFile: ${urlFile} } }"`
+    const isShared = urlFile === undefined && treasury.postgresUrlFile === undefined
+    const where = isShared
+      ? `${daemonFile}, once all of its treasuries are moved,`
+      : nearPath(treasury.document.problem(["database"], "", "").file)
     yield* printResult(output, result, () =>
       [
         `moved ${treasury.name} from ${from.place} to ${target.place}`,
         `${plural(moved.rows, "row")} in ${plural(moved.tables, "table")}, each compared; ${moved.entries} journal entries up to ${moved.head.slice(0, 16)}; ${plural(moved.open, "open payment")}`,
         `${from.place} is kept, and no daemon starts on it any more`,
-        `now ${written} in the file, start the daemon, and run "cofferer recover --reason TEXT": nothing is signed before`,
+        `now ${written} in ${where}, and start it: "${runCommand(chosen)}"`,
+        `nothing is signed before "cofferer recover --reason TEXT --data ${shellWord(nearPath(dataDir))}"`,
       ].join("\n"),
     )
   }, Effect.scoped),

@@ -5,7 +5,9 @@ import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
 import { storeLayer } from "../layers.ts"
 import { lastFiles } from "../store/controls/starts.ts"
+import { markOf, movedKey } from "../store/database/moved.ts"
 import { leaseHolder } from "../store/database/pgLease.ts"
+import { Settings } from "../store/database/Settings.ts"
 import { withFlags } from "../telemetry/Logging.ts"
 import { bodyOf, control, throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult, table } from "./common/output.ts"
@@ -125,19 +127,24 @@ const flags = {
   ...commonFlags,
 }
 
-/** The view of the store, the process elsewhere that runs its treasury, if any, and the files of its last start. */
+/**
+ * The view of the store, the process elsewhere that runs its treasury, if any, the files of its last start, and where
+ * it was moved.
+ */
 const readElsewhere = Effect.gen(function* () {
-  return { ...(yield* readView()), holder: yield* leaseHolder, files: yield* lastFiles }
+  const mark = yield* (yield* Settings).get(movedKey)
+  const moved = mark && markOf([[mark]])?.text
+  return { ...(yield* readView()), holder: yield* leaseHolder, files: yield* lastFiles, moved }
 })
 
-type Elsewhere = Pick<Effect.Success<typeof readElsewhere>, "sentence" | "holder" | "files">
+type Elsewhere = Pick<Effect.Success<typeof readElsewhere>, "sentence" | "holder" | "files" | "moved">
 
 /** The headline where no daemon runs here, in place of that of the store. */
-const headlineOf = (chosen: Chosen, { sentence, holder, files }: Elsewhere): View["sentence"] =>
+const headlineOf = (chosen: Chosen, { sentence, holder, files, moved }: Elsewhere): View["sentence"] =>
   holder === undefined
     ? {
         severity: "bad",
-        text: `No daemon runs: nothing is decided, sent or watched; start it: "${runCommand(chosen, files)}"`,
+        text: `No daemon runs: ${moved ?? `nothing is decided, sent or watched; start it: "${runCommand(chosen, files)}"`}`,
       }
     : { ...sentence, text: `${holder.name} runs it since ${new Date(holder.since).toISOString()}. ${sentence.text}` }
 
@@ -181,7 +188,7 @@ export const status = Command.make(
       return yield* printResult(chosen.output, yield* bodyOf(alive), () => "live")
     }
     const { running: isHere, body } = yield* throughDaemon(chosen, "/api/v1/status", () => readElsewhere)
-    const { holder, files: _, ...view } = body
+    const { holder, files: _, moved: __, ...view } = body
     const sentence = isHere ? view.sentence : headlineOf(chosen, body)
     const running = isHere || holder !== undefined
     yield* printResult(chosen.output, { running, ...view, sentence }, () =>

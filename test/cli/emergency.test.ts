@@ -2,12 +2,15 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { createServer, type ServerResponse } from "node:http"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { socketFile } from "../../src/http/ControlServer.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
+import { noteStart } from "../../src/store/controls/starts.ts"
 import * as Database from "../../src/store/database/Database.ts"
 import { movedKey } from "../../src/store/database/moved.ts"
+import { Settings } from "../../src/store/database/Settings.ts"
 import { Sql } from "../../src/store/database/Sql.ts"
+import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
 import { it } from "../support/it.ts"
@@ -82,15 +85,18 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     }
   })
 
-  it.effect("say that nothing is halted by a store that was moved", function* () {
+  it.effect("say that a store was moved, and that nothing is halted by it", function* () {
     const data = join(dir, "moved")
     mkdirSync(data, { mode: 0o700 })
     const mark = Effect.flatMap(Sql, (sql) =>
       sql.withTransaction(sql.write`INSERT INTO settings (key, value) VALUES (${movedKey}, 'a1 it was moved to quay')`),
     )
-    yield* Effect.provide(mark, Database.layer({ filename: join(data, Database.databaseFile) }))
+    const layer = Layer.provideMerge(Settings.layer, Database.layer({ filename: join(data, Database.databaseFile) }))
+    yield* Effect.provide(Effect.andThen(noteStart([join(root, "config/sandbox.yaml")]), mark), layer)
+    const { stdout } = yield* run("status", "--data", data)
+    assert.match(stdout, /^BAD No daemon runs: it was moved to quay\. Its database says:\n/)
     for (const command of ["halt", "pause"]) {
-      const { code, stderr } = yield* run(command, ...reason, "-c", "config/sandbox.yaml", "--data", data)
+      const { code, stderr } = yield* run(command, ...reason, "--data", data)
       assert.deepStrictEqual([code, /NOT HALTED elsewhere: .*it was moved to quay/.test(stderr)], [1, true], stderr)
       assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
       rmSync(join(data, "HALT"))

@@ -95,6 +95,8 @@ describe("a treasury that is moved between its databases", () => {
     writeFileSync(daemonFile, written)
     const moved = await cofferer(toPostgres, { cwd: dir })
     assert.match(moved.stdout, /^moved t0000 from .*\n[\d]+ rows in \d+ tables, each compared; \d+ journal entries/)
+    const next = `now write .* in \\S+t0000\\.yaml, and start it: "cofferer run \\S+files"\n`
+    assert.match(moved.stdout, new RegExp(`${next}nothing .* "cofferer recover --reason TEXT --data \\S+"\n$`))
     const old = run()
     assert.match(String((await lineOf(old, "treasury ended"))["reason"]), /this treasury was moved to the PostgreSQL/)
     await old.stop()

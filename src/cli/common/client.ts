@@ -165,7 +165,7 @@ const filesIn = Effect.fnUntraced(
     const filename = join(dataDir, databaseFile)
     if (!mayOpen || !existsSync(filename)) return undefined
     return yield* lastFiles.pipe(
-      Effect.provide(Settings.layer.pipe(Layer.provide(databaseOf({ filename, access: "guest" })))),
+      Effect.provide(Settings.layer.pipe(Layer.provide(databaseOf({ filename, access: "reader" })))),
     )
   },
   Effect.orElseSucceed(() => undefined),

@@ -147,7 +147,8 @@ export const moveStore = Effect.fn("Store.move")(
     const id = done?.id ?? randomBytes(8).toString("hex")
     const unfinished = `a move from ${from.place} began at ${at} and has not ended; "cofferer migrate" ends it`
     yield* to.sql.withTransaction(writeMark(to, { id, text: unfinished }))
-    const moved = `this treasury was moved to ${to.place} at ${at}; set "database" to that, and start it there`
+    const change = isPostgres(to.sql) ? 'set "database" to that' : 'remove "database"'
+    const moved = `this treasury was moved to ${to.place} at ${at}; ${change} in its file, and start it there`
     const move = Effect.gen(function* () {
       yield* from.sql.write`DELETE FROM settings WHERE key = ${movedKey}`
       yield* to.sql.write`DELETE FROM settings WHERE key = ${movedKey}`
