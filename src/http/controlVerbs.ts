@@ -4,9 +4,8 @@ import type { Treasury } from "../config/Treasury.ts"
 import { sumText } from "../domain/Decision.ts"
 import { keptReasons } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { visible } from "../domain/text.ts"
 import { assetScopes, lockScope } from "../rules/checks/stops.ts"
-import { Controls, haltSigning, type Pause } from "../store/controls/Controls.ts"
+import { Controls, haltSigning, isHaltedFor, type Pause } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { endIntent, type Verb } from "../submitter/endIntent.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -140,15 +139,11 @@ export const haltAll = Effect.fnUntraced(function* ({ reason, author }: typeof H
   return { halted: true }
 })
 
-/** A script may write a new text each second: each halt is a page, and a line in what operators sign. */
-const haltFilesMax = 10
-
 /** Text of a HALT file that is not in force yet as a halt, and is to be one; undefined if there is none. */
 const newHaltFile = Effect.fnUntraced(function* (dataDir: string) {
   const said = yield* readHaltFile(dataDir)
   if (said === undefined) return undefined
-  const known = (yield* (yield* Controls).halts).filter(({ reason }) => reason === "halt_file")
-  return known.length >= haltFilesMax || known.some(({ detail }) => detail === visible(said)) ? undefined : said
+  return isHaltedFor(yield* (yield* Controls).halts, "halt_file", said) ? undefined : said
 })
 
 /** Halts by a HALT file, unless that halt is in force. */

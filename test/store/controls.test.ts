@@ -105,6 +105,21 @@ it.effect("halts of people, for second executions and broken assertions stand be
   ),
 )
 
+it.effect("halts by HALT files end at ten, whoever writes them, and each has its page", () =>
+  restart(
+    () =>
+      Effect.forEach(
+        Array.from({ length: 12 }, (_, i) => `${i}`),
+        (said) => haltSigning("halt_file", said),
+      ),
+    function* () {
+      assert.lengthOf(yield* (yield* Controls).halts, 10)
+      const pages = (yield* listAlerts(100, "all")).filter(({ name }) => name === "halt")
+      assert.lengthOf(pages, 10)
+    },
+  ),
+)
+
 const spend = (intentId: string, k: number, amount: bigint, spentAt: number): Spend => ({
   intentId,
   k,

@@ -91,6 +91,16 @@ const severalTimes: ReadonlyArray<string> = [...ofPeople, "duplicate_execution",
 const HaltRow = Schema.Struct({ seq: Schema.Int, reason: Schema.String, detail: Schema.String, at: Schema.Int })
 type Halt = typeof HaltRow.Type
 
+/** A script may write a new text each second: each halt is a page, and a line in what operators sign. */
+const haltFilesMax = 10
+
+/** True if another halt for this reason, with these words, would add nothing to those in force. */
+export const isHaltedFor = (halts: ReadonlyArray<Halt>, reason: string, said: string): boolean => {
+  const same = halts.filter((halt) => halt.reason === reason)
+  if (reason === "halt_file" && same.length >= haltFilesMax) return true
+  return severalTimes.includes(reason) ? same.some(({ detail }) => detail === visible(said)) : same.length > 0
+}
+
 /** Halts and pauses: durable, in force before the next send, each with a reason. Alerts go on. */
 export class Controls extends Context.Service<
   Controls,
@@ -118,7 +128,7 @@ export class Controls extends Context.Service<
       readonly author: string
     }) => Effect.Effect<number, StoreError>
     /**
-     * Adds a halt, unless one for this reason is in force; for a reason of `severalTimes`, one with these words.
+     * Adds a halt, unless `isHaltedFor` these words already.
      * A new halt, and any by people, voids an acceptance of terms that still waits for its hour.
      */
     readonly halt: (reason: string, detail: string) => Effect.Effect<void, StoreError>
@@ -179,8 +189,7 @@ export class Controls extends Context.Service<
       })
       const halt = Effect.fnUntraced(function* (reason: string, said: string) {
         const detail = visible(said)
-        const isSame = (h: Halt) => h.reason === reason && (h.detail === detail || !severalTimes.includes(reason))
-        const isIn = (yield* halts).some(isSame)
+        const isIn = isHaltedFor(yield* halts, reason, said)
         const at = yield* Clock.currentTimeMillis
         if (!isIn || ofPeople.includes(reason)) yield* stopAcceptance(reason, at)
         if (isIn) return
