@@ -105,6 +105,18 @@ export const classics: ReadonlyArray<Mutant> = [
     ],
   },
   {
+    name: "the end of the window taken for the proof of death",
+    tests: ["submitter/trouble.test.ts"],
+    by: "test",
+    edits: [
+      {
+        file: "submitter/Confirm.ts",
+        source: "  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* escalateIfOverdue(live)\n",
+        instead: '  if (isOver(attempt, height)) return yield* settleExpired(live, "its window is over")\n',
+      },
+    ],
+  },
+  {
     name: "a look during an awaited answer",
     tests: ["submitter/awaited.test.ts"],
     by: "test",

@@ -21,13 +21,6 @@ export interface Planted {
 const confirm = "submitter/Confirm.ts"
 const absent = "  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* escalateIfOverdue(live)\n"
 
-/** No window is over before its time: alone, a mistake about the end of the window is not seen. */
-const atOnce = {
-  file: "payments/judgeAttempt.ts",
-  source: "SureHeight(reported < reach ? reported : reach)",
-  instead: "SureHeight(reported)",
-}
-
 /** What sees a payment that is made twice, or is said to be made and is not. */
 const twice: ReadonlyArray<Oracle> = ["once", "truth", "filled", "planned", "floor"]
 
@@ -85,18 +78,6 @@ export const planted: ReadonlyArray<Planted> = [
         file: confirm,
         source: absent,
         instead: '  if (attempt.state === "refused") return yield* settleExpired(live, "it failed")\n',
-      },
-    ],
-  },
-  {
-    name: "takes the end of the window for the proof of death, by any reported block",
-    oracles: twice,
-    edits: [
-      atOnce,
-      {
-        file: confirm,
-        source: absent,
-        instead: '  if (height >= deadlineHeight(attempt)) return yield* settleExpired(live, "its window is over")\n',
       },
     ],
   },
