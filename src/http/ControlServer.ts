@@ -106,7 +106,7 @@ const answer = Effect.fn("Control.answer")(function* (
 const nothingAt = (method: string, path: string) => {
   const id = /^\/api\/v1\/(?:intents|receipts)\/([^/]+)/.exec(path)?.[1]
   if (id === undefined || /^[0-9a-z]{3,64}$/.test(id)) return refusal(404, `no ${method} ${path}`)
-  return refusal(404, `no payment "${id}"`, 'give the first three characters or more of an id; see "intents"')
+  return refusal(404, `no payment "${id}"`, 'give the first three characters or more of an id; see "cofferer intents"')
 }
 
 const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URLSearchParams(url.split("?")[1] ?? "")

@@ -190,7 +190,7 @@ const paymentAnswer = Effect.fnUntraced(function* ({ treasury }: InForce, name: 
   const unknown = problem(
     `no rule, payment or transaction is named "${name.slice(0, 80)}"`,
     404,
-    nameRemedy(name, known, 'see "intents"'),
+    nameRemedy(name, known, 'see "cofferer intents"'),
   )
   if (!/^[0-9a-z]{3,64}$/.test(hash)) return unknown
   const story = yield* storyWithApproval(treasury, hash)

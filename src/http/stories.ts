@@ -66,7 +66,7 @@ export interface HttpProblem {
   readonly remedy: string
 }
 
-export const problem = (text: string, status: number, remedy = 'see "intents"'): HttpProblem => ({
+export const problem = (text: string, status: number, remedy = 'see "cofferer intents"'): HttpProblem => ({
   problem: text,
   status,
   remedy,

@@ -226,7 +226,7 @@ type Agree<E, R> = (intent: Intent) => Effect.Effect<unknown, E, R>
 const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason }: Asked, agree: Agree<E, R>) {
   const outbox = yield* Outbox
   const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
-  if (intent === undefined) return yield* refused(`no payment "${intentId}"`, 'see "intents"')
+  if (intent === undefined) return yield* refused(`no payment "${intentId}"`, 'see "cofferer intents"')
   const findings = yield* Findings
   const attempts = yield* outbox.attempts(intentId)
   const done = yield* Effect.filter(attempts, ({ transferId }) =>

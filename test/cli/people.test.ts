@@ -59,7 +59,7 @@ describe("people at the data of a daemon that does not run", () => {
   it("are refused with one line and the code of its kind", async () => {
     const cases: ReadonlyArray<readonly [number, RegExp, ReadonlyArray<string>]> = [
       [6, /is reserved: it cannot be abandoned; "intents cancel"$/, ["abandon", ids.reserved.slice(0, 8)]],
-      [4, /no payment "9999"; see "intents"$/, ["cancel", "9999"]],
+      [4, /no payment "9999"; see "cofferer intents .*--data .*"$/, ["cancel", "9999"]],
       [2, /either --executed TXHASH or --never-executed$/, ["resolve", ids.reserved.slice(0, 8)]],
     ]
     for (const [code, says, args] of cases) {
