@@ -1,6 +1,10 @@
-import { Effect, Option } from "effect"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { Effect, Option, Schema } from "effect"
 import { Command } from "effect/cli"
+import { alertOf } from "../domain/alerts/Alert.ts"
 import { ageText, ruleWord } from "../domain/text.ts"
+import { addressFile } from "../http/StatusServer.ts"
 import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
 import { storeLayer } from "../layers.ts"
@@ -9,7 +13,7 @@ import { markOf, movedKey } from "../store/database/moved.ts"
 import { leaseHolder } from "../store/database/pgLease.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { withFlags } from "../telemetry/Logging.ts"
-import { bodyOf, control, throughDaemon } from "./common/client.ts"
+import { bodyOf, control, exchange, throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult, table } from "./common/output.ts"
 import {
   type Chosen,
@@ -22,6 +26,7 @@ import {
   severalIn,
   switchFlag,
 } from "./common/setup.ts"
+import { outageRemedy } from "./run/storeOutage.ts"
 
 const severities = ["bad", "warn", "ok"] as const
 const signs = { ok: "ok  ", warn: "!   ", bad: "BAD " } as const
@@ -148,6 +153,26 @@ const headlineOf = (chosen: Chosen, { sentence, holder, files, moved }: Elsewher
       }
     : { ...sentence, text: `${holder.name} runs it since ${new Date(holder.since).toISOString()}. ${sentence.text}` }
 
+const Unready = Schema.fromJsonString(Schema.Struct({ store: Schema.String }))
+
+/**
+ * The headline where a daemon waits for its store to take writes; undefined where none does. It has no socket then, and
+ * answers at the page's address alone.
+ */
+const waitingIn = Effect.fnUntraced(
+  function* (dataDir: string) {
+    const [host, port] = (yield* Effect.try(() => readFileSync(join(dataDir, addressFile), "utf8"))).trim().split(" ")
+    const { text } = yield* exchange({ host, port, path: "/readyz", timeout: 2_000 })
+    const { store: reason } = yield* Schema.decodeEffect(Unready)(text)
+    const { detail } = alertOf("store_unwritable", {
+      reason,
+      remedy: outageRemedy({ dataDir, postgresUrlFile: undefined }),
+    })
+    return { severity: "bad", text: `A daemon waits at ${host}:${port}: ${detail}` } as const
+  },
+  Effect.orElseSucceed(() => undefined),
+)
+
 /** The headline of each treasury of a folder, the worst first. */
 const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: StatusChosen) {
   const rows = yield* Effect.forEach(
@@ -189,7 +214,8 @@ export const status = Command.make(
     }
     const { running: isHere, body } = yield* throughDaemon(chosen, "/api/v1/status", () => readElsewhere)
     const { holder, files: _, moved: __, ...view } = body
-    const sentence = isHere ? view.sentence : headlineOf(chosen, body)
+    const waiting = isHere ? undefined : yield* waitingIn(yield* dataDirOf(chosen))
+    const sentence = isHere ? view.sentence : (waiting ?? headlineOf(chosen, body))
     const running = isHere || holder !== undefined
     yield* printResult(chosen.output, { running, ...view, sentence }, () =>
       running
@@ -197,7 +223,7 @@ export const status = Command.make(
         : `${signs.bad}${sentence.text}. Its database says:\n${viewText(view, false)}`,
     )
     if (chosen.fail && sentence.severity !== "ok") {
-      return yield* failWith("unhealthy", running ? sentence.text : "no daemon runs")
+      return yield* failWith("unhealthy", running || waiting !== undefined ? sentence.text : "no daemon runs")
     }
     return undefined
   }),

@@ -43,7 +43,7 @@ interface StatusServerOptions {
 export const connectionsMax = 64
 
 /** File of the data directory with host and port of the page, for programs of this host. */
-const addressFile = "page-address"
+export const addressFile = "page-address"
 
 /** The page could not be served. */
 export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {

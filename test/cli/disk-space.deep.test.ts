@@ -6,6 +6,7 @@ import { assert, describe, it } from "vitest"
 import type { View } from "../../src/http/View.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { get, type Line, root, start } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
 import { busySandbox } from "../support/fastSandbox.ts"
 import { urlOf } from "../support/SteppedDaemon.ts"
 import { tempDir } from "../support/tempDir.ts"
@@ -158,6 +159,14 @@ const waitsForStore = async (running: Running, from: number, refill = () => {}) 
   )
 }
 
+/** The headline names what the daemon waits for: nobody starts another one. */
+const isToldToWait = async ({ file, data, page }: Running) => {
+  const { stdout } = await callCofferer(["status", "-c", file, "--data", data])
+  const [headline = ""] = stdout.split("\n")
+  assert.include(headline, `A daemon waits at ${new URL(page).host}: nothing is decided, signed or sent: `)
+  assert.include(headline, `free space under ${data}`)
+}
+
 /** All goes on by itself: nothing is halted, and payments are made. */
 const goesOn = async ({ page, line, lines }: Running, from: number) => {
   await line(({ msg }) => msg === "database writable", from)
@@ -202,6 +211,8 @@ describe.concurrent("a disk without room", () => {
           const full = lines.length
           disk.fill()
           await waitsForStore(running, full, () => disk.fill())
+          // A mount of its own is not seen from here.
+          if (open === limitedDisk) await isToldToWait(running)
           const pages = pagesOf(lines.slice(full), "unwritable")
           assert.lengthOf(pages, isFirst ? 1 : 0, "one page an hour")
           for (const { detail } of pages) assert.include(String(detail), `free space under ${data}`)
@@ -212,7 +223,6 @@ describe.concurrent("a disk without room", () => {
         daemon.kill("SIGTERM")
         assert.strictEqual(await daemon.exit, 0)
         assert.include(cli("verify"), "journal intact")
-        // A mount of its own is not seen from here.
         if (open !== limitedDisk) return
         const bytes = storedIn(data, "SELECT hash_bare, hash_prefixed FROM attempts")
         const sends = storedIn(data, "SELECT tx_hash FROM sends")

@@ -72,7 +72,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     isOut = true
     metrics.storeWritable.set(0)
     markUnknown(metrics, options.treasury)
-    yield* logEvent("database not writable", { reason: error.message, remedy: remedyOf(options) })
+    yield* logEvent("database not writable", { reason: error.message, remedy: outageRemedy(options) })
     const isOver = yield* Deferred.make<void>()
     const probes = surface.serve(outageAnswers(error.message)).pipe(
       Effect.flatMap(({ announce }) => announce),
@@ -103,7 +103,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   }
 })
 
-const remedyOf = ({ dataDir, postgresUrlFile }: DaemonOptions) =>
+export const outageRemedy = ({ dataDir, postgresUrlFile }: Pick<DaemonOptions, "dataDir" | "postgresUrlFile">) =>
   `${
     postgresUrlFile === undefined
       ? `free space under ${dataDir}, or make it writable`
@@ -163,7 +163,7 @@ const pagePeople = Effect.fnUntraced(function* (
   { began, taken, isOver, isOut }: Outage,
 ) {
   const { name: treasury, routes } = options.treasury
-  const page = alertOf("store_unwritable", { reason: error.message, remedy: remedyOf(options) })
+  const page = alertOf("store_unwritable", { reason: error.message, remedy: outageRemedy(options) })
   const sendBoth = Effect.fnUntraced(function* (receiver: string) {
     yield* sendTo(treasury, page, receiver)
     if (taken.has(receiver)) return
