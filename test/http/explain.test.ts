@@ -88,18 +88,26 @@ const spent = Effect.flatMap(SpendLog, (log) =>
   ),
 )
 
-/** The network told of 18 transfers; our journal signed two more since. */
-const sentInEpoch = Effect.gen(function* () {
+/** The network told of 18 transfers. */
+const epoch = Effect.gen(function* () {
   const asOf = blockTime - 600_000_000_000n
   const readAt = yield* Clock.currentTimeMillis
   const told = { [keys.reserve]: { seq: 7, used: 18, limit: 20, asOf, readAt } }
   const startAt = asOf - 600_000_000_000n
   yield* (yield* ChainState).noteEpoch({ seq: 7, startAt, endsAtMillis: now + 1_800_000, told, readAt })
-  const outbox = yield* Outbox
+})
+
+const submittedAs = (digit: string) => {
+  const id = digit.repeat(64) as ReturnType<typeof payment>["id"]
+  const eve = { ...payment().payment, to: "eve", toKey: keys.eve as ReturnType<typeof payment>["payment"]["toKey"] }
+  return recorded({ id, rule: "submit", subject: digit, payment: eve })
+}
+
+/** Our journal signed two more since. */
+const sentInEpoch = Effect.gen(function* () {
+  yield* epoch
   for (const digit of ["5", "6"]) {
-    const id = digit.repeat(64) as ReturnType<typeof payment>["id"]
-    const eve = { ...payment().payment, to: "eve", toKey: keys.eve as ReturnType<typeof payment>["payment"]["toKey"] }
-    const { intent } = yield* recorded({ id, rule: "submit", subject: digit, payment: eve })
+    const { outbox, intent } = yield* submittedAs(digit)
     const reserved = yield* outbox.move(intent, "reserved", { detail: "permitted" })
     yield* outbox.persist(reserved, attemptOf(reserved, 1, { nonce: BigInt(digit) }))
   }
@@ -379,6 +387,15 @@ describe("explain", () => {
       yield* arrange({ hot: 0n })
       const { text } = yield* explanation(treasury, undefined)
       assert.match(text, / cooldown +passed +nothing was paid or asked for in the last 10 min\n/)
+    }),
+  )
+
+  it.effect("counts what is decided and not signed among the transfers of the epoch", () =>
+    explained({}, function* (treasury) {
+      yield* arrange({ hot: 0n })
+      yield* Effect.andThen(epoch, submittedAs("5"))
+      const { text } = yield* explanation(treasury, undefined)
+      assert.match(text, / quota +passed +reserve used 19 of 20 transfers of this epoch; /)
     }),
   )
 

@@ -85,18 +85,24 @@ interface Slots {
   readonly earlier: number
 }
 
+/** Transfers of a payer in this epoch: those that the network counts, and those that are decided and not signed. */
+const slotsOf = (facts: SubjectFacts, payer: Party): Slots | undefined => {
+  const quota = facts.snapshot.quota(payer.publicKey)
+  if (quota === undefined) return undefined
+  const unsigned = facts.snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey)
+  const earlier = unsigned.filter(({ rule }) => isBefore(facts, rule)).length
+  return { payer, used: quota.used + unsigned.length, limit: quota.limit, endsAt: quota.endsAt, earlier }
+}
+
+const slotsWanted = ({ sized }: SubjectFacts, payer: Party): number =>
+  sized.filter(({ transfer }) => transfer.from === payer).length
+
 /** The first payer whose transfers of this epoch do not suffice. */
 const usedUp = (facts: SubjectFacts): Slots | undefined => {
   if (!isCounted(facts)) return undefined
   for (const payer of new Set(facts.sized.map(({ transfer }) => transfer.from))) {
-    const quota = facts.snapshot.quota(payer.publicKey)
-    if (quota === undefined) continue
-    const wanted = facts.sized.filter(({ transfer }) => transfer.from === payer).length
-    const unsigned = facts.snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey)
-    const used = quota.used + unsigned.length
-    if (used + wanted <= quota.limit - payer.transfersKept) continue
-    const earlier = unsigned.filter(({ rule }) => isBefore(facts, rule)).length
-    return { payer, used, limit: quota.limit, endsAt: quota.endsAt, earlier }
+    const slots = slotsOf(facts, payer)
+    if (slots !== undefined && slots.used + slotsWanted(facts, payer) > slots.limit - payer.transfersKept) return slots
   }
   return undefined
 }
@@ -109,8 +115,7 @@ const slotsText = ({ payer, used, limit, endsAt }: Slots): string => {
 
 /** True if rules of a higher priority, and nothing else, took the slots. */
 const slotsYielded = (slots: Slots, facts: SubjectFacts): boolean => {
-  const wanted = facts.sized.filter(({ transfer }) => transfer.from === slots.payer).length
-  return slots.used - slots.earlier + wanted <= slots.limit - slots.payer.transfersKept
+  return slots.used - slots.earlier + slotsWanted(facts, slots.payer) <= slots.limit - slots.payer.transfersKept
 }
 
 /** The first transfer that its payer cannot make above its floor. */
@@ -210,12 +215,10 @@ export const funds: ReadonlyArray<Check> = [
       const slots = usedUp(facts)
       return slots === undefined || slotsYielded(slots, facts) ? undefined : slotsText(slots)
     },
-    passed: ({ sized, snapshot }) => {
-      const payer = sized[0]?.transfer.from
-      const quota = payer === undefined ? undefined : snapshot.quota(payer.publicKey)
-      return quota === undefined
-        ? "the network's transfers per epoch are not known"
-        : `${payer?.name} used ${quota.used} of ${quota.limit} transfers of this epoch`
+    passed: (facts) => {
+      const payer = facts.sized[0]?.transfer.from
+      const slots = payer && slotsOf(facts, payer)
+      return slots === undefined ? "the network's transfers per epoch are not known" : slotsText(slots)
     },
     ends: (facts) => usedUp(facts)?.endsAt,
   },
