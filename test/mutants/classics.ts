@@ -111,7 +111,8 @@ export const classics: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "submitter/Confirm.ts",
-        source: "  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* escalateIfOverdue(live)\n",
+        source:
+          "  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* escalateIfOverdue(live)\n",
         instead: '  if (isOver(attempt, height)) return yield* settleExpired(live, "its window is over")\n',
       },
     ],
