@@ -172,6 +172,8 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
     },
     /** Payments by their state. */
     states: async () => (await rows("SELECT state, count(*) FROM intents GROUP BY state")).map((row) => row.join(" ")),
+    /** Ids of all payments that are stored. */
+    decided: async () => new Set<unknown>((await rows("SELECT id FROM intents")).map(([id]) => id)),
     /** How often the leases were taken, all together. */
     takeovers: async () => Number((await rows("SELECT sum(epoch) FROM leases"))[0]?.[0]),
     /** Treasury and id of each payment that has no end. */
@@ -208,13 +210,20 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
 
 export type Fleet = Awaited<ReturnType<typeof makeFleet>>
 
-/** A process that goes on after its leases are over sends and signs only what it has taken again. */
-export const staleActs = (lines: ReadonlyArray<Readonly<Record<string, unknown>>>): ReadonlyArray<string> => {
+/**
+ * A process that goes on after its leases are over sends and signs only what it has taken again. `decided`: payments
+ * that were stored before it was frozen, of which it may tell afterwards.
+ */
+export const staleActs = (
+  lines: ReadonlyArray<Readonly<Record<string, unknown>>>,
+  decided: ReadonlySet<unknown>,
+): ReadonlyArray<string> => {
   const taken = new Set<unknown>()
   const acts = /^(?:payment signed|attempt |payment confirmed|payment proposed)/
   const stale: Array<string> = []
   for (const line of lines) {
     if (line["msg"] === "daemon starting") taken.add(line["treasury"])
+    else if (line["msg"] === "payment proposed" && decided.has(line["intent"])) continue
     else if (acts.test(String(line["msg"])) && !taken.has(line["treasury"])) stale.push(JSON.stringify(line))
   }
   return stale
