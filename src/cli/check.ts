@@ -16,7 +16,7 @@ import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/poli
 import { isPaying } from "../rules/Rule.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
 import { ScenarioText } from "../sandbox/ScenarioText.ts"
-import { checkGateway, checkKeys, checkNetwork } from "./checks.ts"
+import { checkGateway, checkKeys, checkNetwork, looseSecrets } from "./checks.ts"
 import { type Output, printResult, table } from "./common/output.ts"
 import {
   type Chosen,
@@ -111,7 +111,7 @@ const problemsBeside = Effect.fnUntraced(
   function* (chosen: Chosen) {
     const document = yield* readSources(filesOf(yield* chosenTreasury(chosen)))
     const { treasury } = examineTreasury(document)
-    const keys = treasury && checkKeys({ ...treasury, treasury, dataDir: "" }, false)
+    const keys = treasury && checkKeys({ treasury, mode: treasury.mode, dataDir: "" }, false)
     const hasSandbox = (document.value as { readonly sandbox?: unknown } | null | undefined)?.sandbox !== undefined
     const checks = [keys ?? Effect.void, hasSandbox ? decodeScenario(document, "unknown") : Effect.void]
     const results = yield* Effect.forEach(checks, (one) => Effect.result<unknown, ConfigError, never>(one))
@@ -128,7 +128,7 @@ const readAndCheck = Effect.fnUntraced(function* (chosen: Chosen) {
     ),
   )
   yield* needCertificates((yield* ProcessContext).env, found.mode)
-  const keys = yield* checkKeys(found, false)
+  const keys = [...(yield* checkKeys(found, false)), ...looseSecrets(found)]
   const network = yield* checkNetwork(found.treasury)
   const { warnings, note } = yield* checkGateway(found.treasury)
   if (note !== undefined) yield* Console.error(`note: ${note}`)

@@ -59,11 +59,11 @@ const checkSandboxKey = (treasury: Treasury, { seed, parties }: Scenario, party:
   else if (signer === undefined) found.warnings.push(problem)
 }
 
-/** Warns of each file of another secret that others may read: an alert is worth more than its secret. */
-const looseSecrets = (
-  { receivers, alerting, network, tracing }: Treasury,
-  postgresUrlFile: string | undefined,
-): ReadonlyArray<Problem> => {
+/** Warns of each file of a secret, other than a key, that others may read: an alert is worth more than its secret. */
+export const looseSecrets = ({
+  treasury: { receivers, alerting, network, tracing },
+  postgresUrlFile,
+}: Pick<Setup, "treasury" | "postgresUrlFile">): ReadonlyArray<Problem> => {
   const headers = [...network.gateways, tracing].flatMap((one) => [...(one?.headerFiles.values() ?? [])])
   const files = [...(postgresUrlFile === undefined ? [] : [postgresUrlFile]), ...headers]
   return [...new Set([...files, ...[...receivers, alerting.heartbeat].flatMap(secretFilesIn)])].flatMap((file) => {
@@ -77,7 +77,7 @@ const looseSecrets = (
  * (`willSign`) in mode live, else one of the returned warnings.
  */
 export const checkKeys = Effect.fnUntraced(function* (
-  { treasury, mode, dataDir, postgresUrlFile }: Pick<Setup, "treasury" | "mode" | "dataDir" | "postgresUrlFile">,
+  { treasury, mode, dataDir }: Pick<Setup, "treasury" | "mode" | "dataDir">,
   willSign: boolean,
 ) {
   const found: KeyProblems = { errors: [], warnings: [] }
@@ -105,7 +105,7 @@ export const checkKeys = Effect.fnUntraced(function* (
     missing.push(treasury.document.problem(at, `no such file: ${file}`, remedy))
   }
   if (found.errors.length > 0) return yield* new ConfigError({ problems: found.errors })
-  return [...found.warnings, ...looseSecrets(treasury, postgresUrlFile)]
+  return found.warnings
 })
 
 /** Checks the network's settings: impossible ones are errors, those that would pay nothing are warnings. */

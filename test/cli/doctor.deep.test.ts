@@ -163,6 +163,22 @@ describe("doctor", () => {
     ),
   )
 
+  it.live("finds a secret that others can read, and says of the keys what they are", () =>
+    withSandbox({}, (_, { url }) =>
+      Effect.promise(async () => {
+        const receivers = { log: { log: {} }, desk: { slack: { url: { file: "address" } } } }
+        const place = await written(url, {
+          alerts: { receivers, routes: [{ severity: ["page"], to: ["desk", "log"] }] },
+        })
+        writeFileSync(join(place.folder, "address"), "http://127.0.0.1:9/hook", { mode: 0o644 })
+        const { findings } = await examine(place)
+        const shown = findings.map(({ check, severity, text }) => `${check} ${severity}: ${text}`).join("\n")
+        assert.match(shown, /^permissions warn: .*others may read the secret \(mode 644\)$/m)
+        assert.match(shown, /^keys ok: private and public keys of reserve match$/m)
+      }),
+    ),
+  )
+
   it.live("finds a key that others can read, one that is missing, and one of somebody else", () =>
     withSandbox({}, (_, { url }) =>
       Effect.promise(async () => {

@@ -13,7 +13,7 @@ import { reachReceiver } from "../../notify/Notifier.ts"
 import { databaseFile } from "../../store/database/Database.ts"
 import { bytesText, DiskSpace, enoughSpace } from "../../store/database/DiskSpace.ts"
 import { Settings } from "../../store/database/Settings.ts"
-import { checkKeys } from "../checks.ts"
+import { checkKeys, looseSecrets } from "../checks.ts"
 import { bodyOf, control } from "../common/client.ts"
 import type { Setup } from "../common/setup.ts"
 
@@ -54,8 +54,9 @@ const writeProbe = (dir: string): string | undefined => {
 /** A disk, quota or limit that takes no more bytes. */
 const fullDiskCodes: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EDQUOT", "EFBIG"])
 
-/** Permissions and room of the data directory, by a real write. */
-export const dataDirFindings = Effect.fnUntraced(function* ({ treasury, dataDir }: Setup) {
+/** Permissions of files with secrets, and permissions and room of the data directory, by a real write. */
+export const dataDirFindings = Effect.fnUntraced(function* (setup: Setup) {
+  const { treasury, dataDir } = setup
   const existing = nearestExisting(dataDir)
   const code = writeProbe(existing)
   const examined = yield* Effect.result(
@@ -64,7 +65,7 @@ export const dataDirFindings = Effect.fnUntraced(function* ({ treasury, dataDir 
       refuseMarkFolder(treasury.watermarkFile),
     ]),
   )
-  const findings: Array<DoctorFinding> = []
+  const findings: Array<DoctorFinding> = [...problemsAs("permissions", "warn", looseSecrets(setup))]
   if (Result.isFailure(examined)) findings.push(...problemsAs("permissions", "bad", examined.failure.problems))
   else if (code !== undefined && !fullDiskCodes.has(code)) {
     const remedy = "name a directory of this user in --data or store.dir, on a file system that takes writes"

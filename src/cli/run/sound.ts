@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { needCertificates, ProcessContext } from "../../config/Environment.ts"
 import { refuseMarkFolder, secureDataDir } from "../../config/ownFiles.ts"
 import { formatProblem } from "../../config/yaml/ConfigError.ts"
-import { checkKeys, checkNetwork } from "../checks.ts"
+import { checkKeys, checkNetwork, looseSecrets } from "../checks.ts"
 import { missingSandboxKeys } from "../common/sandboxClient.ts"
 import { type Chosen, filesOf, type Setup, setup, typedFiles } from "../common/setup.ts"
 
@@ -11,7 +11,8 @@ export const sound = Effect.fnUntraced(function* (chosen: Chosen & { readonly sa
   const written = yield* setup(chosen)
   const { treasury, mode } = written
   yield* needCertificates((yield* ProcessContext).env, mode)
-  const problems = [...(yield* checkNetwork(treasury)), ...(yield* checkKeys(written, true))]
+  const keys = yield* checkKeys(written, true)
+  const problems = [...(yield* checkNetwork(treasury)), ...keys, ...looseSecrets(written)]
   const lacking = chosen.sandbox
     ? undefined
     : missingSandboxKeys(written, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)
