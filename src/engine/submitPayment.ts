@@ -77,7 +77,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
   const { rule, subject: idempotencyKey, payment, submittedBy: author } = intent
   const recorded = yield* (yield* Database).write(recordOnce(treasury, intent))
   if (recorded.created) yield* logEvent("payment submitted", { ...logPayment(intent), idempotencyKey, author })
-  const oldest = (yield* (yield* Findings).reach).get(payment.fromKey)
+  const oldest = (yield* (yield* Findings).oldestListed).get(payment.fromKey)
   const listedSince = oldest === undefined ? null : isoOf(oldest)
   const holds = yield* holdsOf({ rule, payment, state: recorded.state })
   return { ...recorded, listedSince, held: holds.map(({ text }) => text) } satisfies Submitted

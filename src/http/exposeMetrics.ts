@@ -187,12 +187,12 @@ const setLimits = Effect.fnUntraced(function* (treasury: Treasury) {
 /** Findings on the ledger that no person has acknowledged yet. */
 const setFindings = Effect.fnUntraced(function* (treasury: Treasury) {
   const metrics = yield* Metrics
-  const { duplicates, strangers } = yield* Findings
+  const { duplicates, unacknowledged } = yield* Findings
   metrics.duplicateExecutions.set({ treasury: treasury.name }, (yield* duplicates).length)
-  const unknown = yield* strangers
+  const unknown = yield* unacknowledged
   for (const { name, publicKey, signer } of treasury.parties.values()) {
     if (signer === undefined) continue
-    const own = unknown.filter((stranger) => stranger.from === publicKey)
+    const own = unknown.filter(({ from }) => from === publicKey)
     metrics.foreignPayments.set({ treasury: treasury.name, party: name }, own.length)
   }
 })

@@ -48,7 +48,7 @@ const transferOf =
 
 /** Start of each paying key's listing: payments that a lost store made earlier are not recognized. */
 const reachOf = Effect.fnUntraced(function* (place: StoreOwner) {
-  const oldest = yield* (yield* Findings).reach
+  const oldest = yield* (yield* Findings).oldestListed
   const payers = [...place.treasury.parties.values()].filter(({ signer }) => signer !== undefined)
   return payers.map(({ name, publicKey }) => {
     const at = oldest.get(publicKey)

@@ -63,7 +63,7 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
  * database did. It is then confirmed as if it had been sent here. Returns true if so.
  */
 const noteSentElsewhere = Effect.fnUntraced(function* (attempt: Attempt) {
-  if ((yield* (yield* Findings).executions(attempt.transferId)) === 0) return false
+  if ((yield* (yield* Findings).countExecutions(attempt.transferId)) === 0) return false
   yield* noteLostSend(attempt)
   return true
 })
@@ -82,7 +82,7 @@ const listMillisMin = 10_000
  * window is over. Undefined: not read.
  */
 const listedSighting = Effect.fnUntraced(function* ({ intent, attempt, height }: Live) {
-  const executions = yield* (yield* Findings).executions(attempt.transferId)
+  const executions = yield* (yield* Findings).countExecutions(attempt.transferId)
   if (executions === 0 && !isOver(attempt, height)) return undefined
   const clock = yield* Clock.currentTimeMillis
   if (!(yield* (yield* AuditMemory).claimDue(`list/${attempt.transferId}`, clock, listMillisMin))) return undefined

@@ -230,7 +230,7 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
   const findings = yield* Findings
   const attempts = yield* outbox.attempts(intentId)
   const done = yield* Effect.filter(attempts, ({ transferId }) =>
-    Effect.map(findings.executions(transferId), (count) => count > 0),
+    Effect.map(findings.countExecutions(transferId), (count) => count > 0),
   )
   const chainId = attempts.at(-1)?.chainId
   const watermark = yield* (yield* Observations).watermark

@@ -92,7 +92,7 @@ const elsewhere = Effect.fnUntraced(function* ({ payment: { fromKey, assetId, am
     .withdrawalsFrom(fromKey)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   if (listing !== undefined) yield* recordListing(fromKey, { ...listing, cursor: undefined })
-  return yield* (yield* Findings).alike({ party: fromKey, asset: assetId, amount, since: sinceOf(attempt) })
+  return yield* (yield* Findings).countUnrecognized({ party: fromKey, asset: assetId, amount, since: sinceOf(attempt) })
 })
 
 /** Other withdrawals of the journal to whose execution such a movement may belong. */
@@ -196,7 +196,7 @@ const latestTime = Effect.gen(function* () {
 /** Asks the ledger if the bytes executed before they failed. */
 const hasExecuted = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, failedAt: bigint) {
   const isAlone = (yield* Gateways).quorum === 1
-  const isListed = (yield* (yield* Findings).executions(attempt.transferId)) > 0
+  const isListed = (yield* (yield* Findings).countExecutions(attempt.transferId)) > 0
   const sends = isAlone && isListed ? undefined : yield* sendsOf(attempt.party, [attempt])
   const ends = yield* loadEnds(intent, attempt)
   return judgeExecuted({ intent, attempt, failedAt, isListed, isAlone, sends, ends })

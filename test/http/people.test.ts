@@ -105,7 +105,7 @@ describe("people at a payment", () => {
     controlled(function* (options, sandbox) {
       const { id } = yield* sent(options, sandbox, 20, "manual")
       const [attempt] = yield* (yield* Outbox).attempts(id)
-      assert.isAbove(yield* (yield* Findings).executions(attempt!.transferId), 0, "seen by the comparison")
+      assert.isAbove(yield* (yield* Findings).countExecutions(attempt!.transferId), 0, "seen by the comparison")
       const refused = yield* end(options, id, "resolve", { neverExecuted: true })
       assert.strictEqual(refused.status, 409)
       assert.include(String(at(refused, "error")), "hold attempt 1 as executed")

@@ -249,12 +249,12 @@ describe("a payment that movements showed before the list did", () => {
           transfers: [{ ...transfer, timestamp: 7n }],
           isOwn: () => false,
         })
-      assert.lengthOf((yield* note(moved)).strangers, 1)
-      assert.lengthOf(yield* findings.bearing(from, tag), 0)
+      assert.lengthOf((yield* note(moved)).unrecognized, 1)
+      assert.lengthOf(yield* findings.withTag(from, tag), 0)
       const listed = { ...moved, to: "cc".repeat(32), reference }
-      assert.lengthOf((yield* note(listed)).strangers, 0, "it is no news")
+      assert.lengthOf((yield* note(listed)).unrecognized, 0, "it is no news")
       yield* note({ ...listed, to: "dd".repeat(32), reference: "another" })
-      const found = yield* findings.bearing(from, tag)
+      const found = yield* findings.withTag(from, tag)
       assert.deepStrictEqual(
         found.map(({ to, reference }) => ({ to, reference })),
         [{ to: listed.to, reference }],

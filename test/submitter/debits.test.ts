@@ -46,8 +46,8 @@ describe("a debit that no payment explains", () => {
       yield* haltsWithin(options, sandbox)
       const [detail] = yield* pages
       assert.match(detail ?? "", /30.00 USDT left the general account of alice in the block of 20.*Z, by a withdrawal/)
-      const [stranger] = yield* (yield* Findings).strangers
-      assert.deepStrictEqual([stranger?.from, stranger?.amount], [alice, 30n * one])
+      const [transfer] = yield* (yield* Findings).unacknowledged
+      assert.deepStrictEqual([transfer?.from, transfer?.amount], [alice, 30n * one])
       yield* adopt([alice], { reason: "to the cold wallet", author: "ana" }, () => Effect.void)
       yield* pass(sandbox, 10, round(options, sandbox))
       assert.deepStrictEqual(yield* halts, [], "told of once")
@@ -110,8 +110,8 @@ describe("a debit that no payment explains", () => {
       yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }))
       yield* haltsWithin(options, sandbox, new Set(["decide"]))
       assert.include((yield* pages)[0] ?? "", "by a transfer that the gateway does not list")
-      const [stranger] = yield* (yield* Findings).strangers
-      assert.match(stranger?.id ?? "", /^[0-9a-f]{64}$/)
+      const [transfer] = yield* (yield* Findings).unacknowledged
+      assert.match(transfer?.id ?? "", /^[0-9a-f]{64}$/)
     }, behind(hidingButMovements)),
   )
 

@@ -230,7 +230,7 @@ describe("a second execution of a payment", () => {
       for (let i = 0; i < 4; i++) yield* round(options, sandbox)
       for (let i = 0; i < 14; i++) yield* round(options, sandbox, settling)
       const { attempt } = yield* newest
-      assert.strictEqual(yield* (yield* Findings).executions(attempt.transferId), 2, "seen in two blocks")
+      assert.strictEqual(yield* (yield* Findings).countExecutions(attempt.transferId), 2, "seen in two blocks")
       assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
     }),
   )
@@ -295,7 +295,7 @@ describe("a payment that the journal does not know", () => {
       assert.deepStrictEqual(yield* pages, ["foreign_payment"])
       for (let i = 0; i < 3; i++) yield* round(options, sandbox)
       assert.lengthOf(yield* paid(sandbox), 1, "the thief's alone")
-      assert.lengthOf(yield* (yield* Findings).strangers, 1)
+      assert.lengthOf(yield* (yield* Findings).unacknowledged, 1)
     }),
   )
 

@@ -193,7 +193,7 @@ describe("a loop whose gateway answers", () => {
       yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
       yield* rounds(options, sandbox, 2, idle)
       assert.isAtLeast(listings(), 1)
-      assert.lengthOf(yield* (yield* Findings).strangers, 1)
+      assert.lengthOf(yield* (yield* Findings).unacknowledged, 1)
     }),
   )
 

@@ -208,7 +208,7 @@ describe("a withdrawal", () => {
       assert.deepStrictEqual(yield* halts, ["foreign_payment"])
       const foreign = (yield* listed(client)).filter(({ amount }) => amount === "30000000")
       assert.deepStrictEqual(
-        (yield* (yield* Findings).strangers).map(({ id }) => id),
+        (yield* (yield* Findings).unacknowledged).map(({ id }) => id),
         foreign.map(({ id }) => String(id)),
       )
       yield* adopt([alice], { reason: "to the exchange", author: "ana" }, () => Effect.void)

@@ -20,7 +20,7 @@ export interface ListedTransfer {
   readonly status: string
   /** Block time of its latest version, Unix nanoseconds. */
   readonly timestamp: bigint
-  /** True if a quorum of several gateways tells its ends, amount and reference: these replace what fewer told. */
+  /** True if a quorum of several gateways reports its ends, amount and reference: they replace what fewer reported. */
   readonly isAgreed?: boolean
 }
 
@@ -43,16 +43,13 @@ const EndedRow = Schema.Struct({
 })
 export type EndedAttempt = typeof EndedRow.Type
 
-/** Block time (Unix nanoseconds) of the oldest listed transfer, by key. */
-type Reach = ReadonlyMap<string, bigint>
-
-/** The verb by which people acknowledged a stranger. */
+/** The verb by which people acknowledged an unrecognized transfer. */
 type Acknowledgement = "adopted" | "recovered"
 
 /** Findings of one listing. */
-interface Noted {
-  /** Strangers that were not seen before. */
-  readonly strangers: ReadonlyArray<UnrecognizedTransfer>
+interface NotedListing {
+  /** Unrecognized transfers that were not seen before. */
+  readonly unrecognized: ReadonlyArray<UnrecognizedTransfer>
   /** Attempts of ours that the listing shows as done. */
   readonly done: ReadonlyArray<Attempt>
 }
@@ -63,48 +60,49 @@ export class Findings extends Context.Service<
   {
     /** Where the next reading of the party's listing begins, "": at its beginning; undefined before the first. */
     readonly cursor: (party: string) => Effect.Effect<string | undefined, StoreError>
-    /** All listings are read from their beginning again. */
-    readonly readWhole: Effect.Effect<void, StoreError>
+    /** Every listing is read from its beginning again. */
+    readonly rereadAll: Effect.Effect<void, StoreError>
     /**
-     * Stores what a listing showed, how each now stands, and with a cursor how far it was read, together. Transfers of
-     * our attempts count as executions where they are done; all others are strangers.
+     * Stores the listed transfers with their present status and, if given, the cursor, together. A transfer of an
+     * attempt of this store counts as an execution where it is done; any other is unrecognized.
      */
     readonly note: (seen: {
       readonly party: string
       readonly cursor: string | undefined
       readonly transfers: ReadonlyArray<ListedTransfer>
       readonly isOwn: (reference: string) => boolean
-    }) => Effect.Effect<Noted, StoreError>
+    }) => Effect.Effect<NotedListing, StoreError>
     /** Notes that the attempt was done in the block of this time (Unix nanoseconds); a second time changes nothing. */
     readonly noteExecution: (transferId: string, timestamp: bigint) => Effect.Effect<void, StoreError>
-    /** Blocks in which the attempt was seen as done. */
-    readonly executions: (transferId: string) => Effect.Effect<number, StoreError>
+    /** Number of blocks in which the attempt was seen as done. */
+    readonly countExecutions: (transferId: string) => Effect.Effect<number, StoreError>
     /** Transfer id of our newest listed payment of a kind with a known movement; undefined: none. */
     readonly newestListed: (party: string, command: IntentCommand) => Effect.Effect<string | undefined, StoreError>
-    /** Strangers that nobody has acknowledged yet, oldest first. */
-    readonly strangers: Effect.Effect<ReadonlyArray<UnrecognizedTransfer>, StoreError>
-    /** Listed transfers with this tag, no attempts of this store, acknowledged or not; oldest first. */
-    readonly bearing: (party: string, tag: string) => Effect.Effect<ReadonlyArray<UnrecognizedTransfer>, StoreError>
-    /** How many such payments are listed since the block time (Unix nanoseconds) that no attempt of this store is. */
-    readonly alike: (of: {
+    /** Unrecognized transfers that nobody has acknowledged, oldest first. */
+    readonly unacknowledged: Effect.Effect<ReadonlyArray<UnrecognizedTransfer>, StoreError>
+    /** Unrecognized transfers with this tag, acknowledged or not, oldest first. */
+    readonly withTag: (party: string, tag: string) => Effect.Effect<ReadonlyArray<UnrecognizedTransfer>, StoreError>
+    /** Number of unrecognized transfers of the amount after the block time `since` (Unix nanoseconds). */
+    readonly countUnrecognized: (of: {
       readonly party: string
       readonly asset: string
       readonly amount: bigint
       readonly since: bigint
     }) => Effect.Effect<number, StoreError>
-    readonly reach: Effect.Effect<Reach, StoreError>
+    /** Block time (Unix nanoseconds) of the oldest listed transfer, by key. */
+    readonly oldestListed: Effect.Effect<ReadonlyMap<string, bigint>, StoreError>
     readonly acknowledge: (ids: ReadonlyArray<string>, as: Acknowledgement) => Effect.Effect<void, StoreError>
-    /** Notes that an intent executed `count` times, at least twice; false where that is known. */
+    /** Notes that an intent executed `count` times, at least twice; false if that is noted already. */
     readonly noteDuplicate: (intentId: string, count: number, detail: string) => Effect.Effect<boolean, StoreError>
     /** Executions beyond the first that no person has acknowledged; a resume of everything does. */
     readonly duplicates: Effect.Effect<ReadonlyArray<{ readonly intentId: string; readonly n: number }>, StoreError>
-    /** Attempts of a key that came to an end, and what their payments are, oldest first. */
-    readonly ended: (party: string) => Effect.Effect<ReadonlyArray<EndedAttempt>, StoreError>
+    /** Attempts of a key that came to an end, with the terms of their payments, oldest first. */
+    readonly endedAttempts: (party: string) => Effect.Effect<ReadonlyArray<EndedAttempt>, StoreError>
     /** Attempts whose bytes have left and whose window is not yet compared with the ledger to its end, oldest first. */
     readonly watched: Effect.Effect<ReadonlyArray<Attempt>, StoreError>
     /** Watches an attempt again: there is a doubt about how often it executed. */
     readonly watch: (attempt: Attempt) => Effect.Effect<void, StoreError>
-    /** As `watch`, by the ids of transfers; one that no attempt has changes nothing. */
+    /** As `watch`, by transfer id; an id without an attempt changes nothing. */
     readonly watchTransfers: (ids: ReadonlyArray<string>) => Effect.Effect<void, StoreError>
     readonly endWatch: (attempt: Attempt) => Effect.Effect<void, StoreError>
   }
@@ -116,7 +114,7 @@ export class Findings extends Context.Service<
       const journal = yield* Journal
       const database = yield* Database
       return Findings.of({
-        ...makeStrangers(sql, journal, database),
+        ...makeListings(sql, journal, database),
         ...makeDuplicates(sql, journal),
         ...makeWatches(sql, database),
       })
@@ -147,7 +145,7 @@ const DuplicateRow = Schema.Struct({ intentId: Schema.String, n: Schema.Int })
 /** Ids in one statement. */
 const idsMax = 500
 
-/** Stores what is listed, or how it stands now; true where it was not known, or is another than fewer gateways told. */
+/** Stores a listed transfer, or its new status. True if it is new, or if a quorum corrects one not yet acknowledged. */
 const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: UnrecognizedTransfer, knownAs: "ours" | undefined) {
   const { id, from, to, asset, reference, status, timestamp } = listed
   const at = yield* Clock.currentTimeMillis
@@ -172,11 +170,11 @@ const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: Unrecognized
   yield* sql.write`UPDATE listed_transfers SET status = ${status}, timestamp = ${timestamp}
     WHERE id = ${id} AND (status <> ${status} OR timestamp <> ${timestamp})`
   if (to === "") return false
-  // Movements name no receiver and no reference: without the tag that the list names, it would be paid again.
+  // A movement has no receiver and no reference: without the tag of the listing, the payment would be made again.
   yield* sql.write`UPDATE listed_transfers SET receiver = ${to}, reference = ${reference}, tag = ${tag}, own = ${own}
     WHERE id = ${id} AND receiver = ''`
   if (listed.isAgreed !== true) return false
-  // A single gateway may have left the tag out: what a quorum answers replaces it.
+  // A single gateway may have left out the tag: the answer of a quorum replaces its own.
   const amount = listed.amount.toString()
   const mended = yield* sql.write`UPDATE listed_transfers SET receiver = ${to}, asset = ${asset}, amount = ${amount},
     reference = ${reference}, tag = ${tag}, own = ${own} WHERE id = ${id} AND (receiver <> ${to} OR asset <> ${asset}
@@ -184,15 +182,15 @@ const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: Unrecognized
   return mended.some(({ knownAs }) => knownAs === null)
 })
 
-/** Stores a stranger and its journal entry; false where it is known so. */
-const insertStranger = Effect.fnUntraced(function* (
+/** Stores an unrecognized transfer and its journal entry; false if it is stored already. */
+const insertUnrecognized = Effect.fnUntraced(function* (
   sql: Sql,
   journal: Journal["Service"],
-  stranger: UnrecognizedTransfer,
+  transfer: UnrecognizedTransfer,
 ) {
-  const { id, from, to, asset, amount, reference, status, timestamp } = stranger
-  if (!(yield* insertListed(sql, stranger, undefined))) return false
-  const own = stranger.own ? 1 : 0
+  const { id, from, to, asset, amount, reference, status, timestamp } = transfer
+  if (!(yield* insertListed(sql, transfer, undefined))) return false
+  const own = transfer.own ? 1 : 0
   yield* journal.append({
     kind: "stranger",
     subject: id,
@@ -209,10 +207,8 @@ const insertExecution = Effect.fnUntraced(function* (sql: Sql, transferId: strin
 
 const attemptsOf = Effect.fnUntraced(function* (sql: Sql, transfers: ReadonlyArray<ListedTransfer>) {
   const found = new Map<string, Attempt>()
-  for (const part of Arr.chunksOf(
-    transfers.map((t) => t.id),
-    idsMax,
-  )) {
+  const ids = transfers.map(({ id }) => id)
+  for (const part of Arr.chunksOf(ids, idsMax)) {
     const rows =
       yield* sql`SELECT ${sql.literal(attemptColumns)} FROM attempts WHERE transfer_id IN ${sql.in(part)}`.pipe(
         rowsOf(AttemptRow, "Findings.note"),
@@ -228,13 +224,13 @@ const note = Effect.fnUntraced(function* (
   { party, cursor, transfers, isOwn }: Parameters<Port["note"]>[0],
 ) {
   const known = yield* attemptsOf(sql, transfers)
-  const strangers: Array<UnrecognizedTransfer> = []
+  const unrecognized: Array<UnrecognizedTransfer> = []
   const done: Array<Attempt> = []
   for (const transfer of transfers) {
     const attempt = known.get(transfer.id)
     const listed = { ...transfer, own: isOwn(transfer.reference) }
     if (attempt === undefined) {
-      if (yield* insertStranger(sql, journal, listed)) strangers.push(listed)
+      if (yield* insertUnrecognized(sql, journal, listed)) unrecognized.push(listed)
       continue
     }
     yield* insertListed(sql, listed, "ours")
@@ -247,34 +243,34 @@ const note = Effect.fnUntraced(function* (
     yield* sql.write`INSERT INTO transfer_cursors ${sql.insert({ party, cursor, read_at: at })}
       ON CONFLICT (party) DO UPDATE SET cursor = excluded.cursor, read_at = excluded.read_at`
   }
-  return { strangers, done } satisfies Noted
+  return { unrecognized, done } satisfies NotedListing
 })
 
 const toListed = (rows: ReadonlyArray<typeof ListedRow.Type>): ReadonlyArray<UnrecognizedTransfer> =>
   rows.map((row) => ({ ...row, own: row.own === 1 }))
 
-const makeStrangers = (
+const makeListings = (
   sql: Sql,
   journal: Journal["Service"],
   { memoryOf }: Database["Service"],
-  rememberedReach = memoryOf<Reach>("listed_transfers"),
+  rememberedOldest = memoryOf<ReadonlyMap<string, bigint>>("listed_transfers"),
   rememberedExecutions = memoryOf<number>("executions"),
-  rememberedBearing = memoryOf<ReadonlyArray<UnrecognizedTransfer>>("listed_transfers", "attempts"),
+  rememberedTags = memoryOf<ReadonlyArray<UnrecognizedTransfer>>("listed_transfers", "attempts"),
 ) => ({
   cursor: (party: string) =>
     sql`SELECT cursor FROM transfer_cursors WHERE party = ${party}`.pipe(
       rowsOf(CursorRow, "Findings.cursor"),
       Effect.map((rows) => rows[0]?.cursor),
     ),
-  readWhole: sql.write`UPDATE transfer_cursors SET cursor = ''`.pipe(Effect.asVoid, change(sql, "Findings.readWhole")),
+  rereadAll: sql.write`UPDATE transfer_cursors SET cursor = ''`.pipe(Effect.asVoid, change(sql, "Findings.rereadAll")),
   note: (seen: Parameters<Port["note"]>[0]) => note(sql, journal, seen).pipe(change(sql, "Findings.note")),
   noteExecution: (transferId: string, timestamp: bigint) =>
     insertExecution(sql, transferId, timestamp).pipe(change(sql, "Findings.noteExecution")),
-  executions: (transferId: string) =>
+  countExecutions: (transferId: string) =>
     rememberedExecutions(
       transferId,
       sql`SELECT count(*) AS n FROM executions WHERE transfer_id = ${transferId}`.pipe(
-        rowsOf(CountRow, "Findings.executions"),
+        rowsOf(CountRow, "Findings.countExecutions"),
         Effect.map((rows) => rows[0]?.n ?? 0),
       ),
     ),
@@ -286,28 +282,28 @@ const makeStrangers = (
       rowsOf(IdRow, "Findings.newestListed"),
       Effect.map((rows) => rows[0]?.id),
     ),
-  strangers: sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE known_as IS NULL
-    ORDER BY timestamp, id`.pipe(rowsOf(ListedRow, "Findings.strangers"), Effect.map(toListed)),
-  bearing: (party: string, tag: string) =>
-    rememberedBearing(
+  unacknowledged: sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE known_as IS NULL
+    ORDER BY timestamp, id`.pipe(rowsOf(ListedRow, "Findings.unacknowledged"), Effect.map(toListed)),
+  withTag: (party: string, tag: string) =>
+    rememberedTags(
       `${party} ${tag}`,
       sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE party = ${party} AND tag = ${tag}
         AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id) ORDER BY timestamp, id`.pipe(
-        rowsOf(ListedRow, "Findings.bearing"),
+        rowsOf(ListedRow, "Findings.withTag"),
         Effect.map(toListed),
       ),
     ),
-  alike: ({ party, asset, amount, since }: Parameters<Port["alike"]>[0]) =>
+  countUnrecognized: ({ party, asset, amount, since }: Parameters<Port["countUnrecognized"]>[0]) =>
     sql`SELECT count(*) AS n FROM listed_transfers WHERE party = ${party} AND asset = ${asset}
       AND amount = ${amount.toString()} AND timestamp > ${since}
       AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id)`.pipe(
-      rowsOf(CountRow, "Findings.alike"),
+      rowsOf(CountRow, "Findings.countUnrecognized"),
       Effect.map((rows) => rows[0]?.n ?? 0),
     ),
-  reach: rememberedReach(
-    "reach",
+  oldestListed: rememberedOldest(
+    "oldest",
     sql`SELECT party, min(timestamp) AS oldest FROM listed_transfers GROUP BY party`.pipe(
-      rowsOf(OldestRow, "Findings.reach"),
+      rowsOf(OldestRow, "Findings.oldestListed"),
       Effect.map((rows) => new Map(rows.map(({ party, oldest }) => [party, oldest]))),
     ),
   ),
@@ -362,11 +358,11 @@ const makeWatches = (sql: Sql, { memoryOf }: Database["Service"]) => {
     watchTransfers: (ids: ReadonlyArray<string>) =>
       sql.write`INSERT INTO watches (intent_id, k) SELECT intent_id, k FROM attempts WHERE transfer_id IN ${sql.in(ids)}
         ON CONFLICT DO NOTHING`.pipe(Effect.asVoid, change(sql, "Findings.watchTransfers")),
-    ended: (party: string) =>
+    endedAttempts: (party: string) =>
       sql`SELECT intent_id AS "intentId", k, command, transfer_id AS "transferId", attempts.state AS state, to_key AS "to",
         asset_id AS asset, amount FROM attempts JOIN intents ON intents.id = attempts.intent_id
         WHERE attempts.party = ${party} AND attempts.state IN ('confirmed', 'failed', 'expired')
-        ORDER BY attempts.created_at, intent_id, k`.pipe(rowsOf(EndedRow, "Findings.ended")),
+        ORDER BY attempts.created_at, intent_id, k`.pipe(rowsOf(EndedRow, "Findings.endedAttempts")),
     endWatch: (attempt: Attempt) =>
       sql.write`DELETE FROM watches WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(
         Effect.asVoid,
@@ -394,5 +390,5 @@ export const listedBefore = Effect.fnUntraced(function* ({
   payment: { fromKey },
 }: Pick<Intent, "id" | "command"> & { readonly payment: Pick<Intent["payment"], "fromKey"> }) {
   const tag = command === "transfer" ? (yield* Tags).of(fromKey, id) : undefined
-  return tag === undefined ? [] : yield* (yield* Findings).bearing(fromKey, tag)
+  return tag === undefined ? [] : yield* (yield* Findings).withTag(fromKey, tag)
 })

@@ -44,7 +44,7 @@ export const adopt = Effect.fn("Adopt")(function* <E, R>(
   return yield* database.write(
     Effect.gen(function* () {
       yield* haltOnUnrecognized(installation, (yield* noteWhole(listings, installation)).own)
-      const adopted = (yield* findings.strangers).filter((stranger) => !stranger.own)
+      const adopted = (yield* findings.unacknowledged).filter(({ own }) => !own)
       yield* agree(adopted)
       const ids = adopted.map(({ id }) => id)
       yield* findings.acknowledge(ids, "adopted")
@@ -120,7 +120,7 @@ const noteWhole = Effect.fnUntraced(function* (listings: ReadonlyArray<Whole>, i
     const { transfers } = listing
     const isOwn = (reference: string) => ownSequence(installation, reference) !== undefined
     // Without a cursor later readings begin where they would have: a page of this one may lack rows.
-    found.push(...(yield* findings.note({ party, cursor: undefined, transfers, isOwn })).strangers)
+    found.push(...(yield* findings.note({ party, cursor: undefined, transfers, isOwn })).unrecognized)
   }
   return { own: found.filter(({ own }) => own), foreign: found.filter(({ own }) => !own) }
 })
@@ -174,12 +174,12 @@ export const compareHistory = Effect.fn("Reconcile.history")(function* (keys: Re
     transfers += listing.transfers.length
     // Read from the beginning, it says nothing about where the next reading of news goes on.
     yield* recordListing(party, { ...listing, cursor: undefined })
-    const ended = (yield* findings.ended(party)).filter(
+    const ended = (yield* findings.endedAttempts(party)).filter(
       ({ command }) => command === "transfer" || (command === "withdraw" && isWithWithdrawals),
     )
     differences.push(...compareEnds(party, ended, listing.transfers))
   }
-  for (const { id, from, to, asset, amount, status, own } of yield* findings.strangers) {
+  for (const { id, from, to, asset, amount, status, own } of yield* findings.unacknowledged) {
     const kind = own ? "restored_store" : "foreign_payment"
     const ledger = `${amount} of ${asset.slice(0, 8)} to ${to.slice(0, 8)}, ${status}`
     differences.push({ kind, party: from, id, ours: "unknown", ledger })
@@ -245,7 +245,7 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
     Effect.gen(function* () {
       const { seq } = yield* journal.head
       yield* haltOnUnrecognized(installation, (yield* noteWhole(listings, installation)).foreign)
-      const missing = (yield* findings.strangers).filter((stranger) => stranger.own)
+      const missing = (yield* findings.unacknowledged).filter(({ own }) => own)
       yield* agree(missing)
       yield* findings.acknowledge(
         missing.map(({ id }) => id),

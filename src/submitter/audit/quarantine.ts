@@ -78,8 +78,8 @@ export const keepQuarantine = Effect.fnUntraced(function* () {
   if (yield* notePassed(head.height > until)) {
     // A listing that clears a key now must reach up to here, including transfers that no earlier reading showed.
     yield* (yield* AuditMemory).restart
-    const { readWhole } = yield* Findings
-    const end = Effect.all([readWhole, settings.forget(quarantineKey), clearance.quarantine(undefined)])
+    const { rereadAll } = yield* Findings
+    const end = Effect.all([rereadAll, settings.forget(quarantineKey), clearance.quarantine(undefined)])
     return yield* writeIfStill(String(until), end)
   }
   return yield* clearance.quarantine(`${why}: signing begins after block ${until}`)

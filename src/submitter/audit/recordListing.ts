@@ -88,9 +88,9 @@ export const recordListing = Effect.fnUntraced(function* (party: string, listing
   const database = yield* Database
   yield* database.write(
     Effect.gen(function* () {
-      const { strangers, done } = yield* findings.note({ party, cursor, transfers, isOwn })
-      yield* haltOnUnrecognized(installation, strangers)
-      yield* countSpends(strangers)
+      const { unrecognized, done } = yield* findings.note({ party, cursor, transfers, isOwn })
+      yield* haltOnUnrecognized(installation, unrecognized)
+      yield* countSpends(unrecognized)
       for (const attempt of done) yield* judgeDone(attempt)
     }),
   )
@@ -98,15 +98,15 @@ export const recordListing = Effect.fnUntraced(function* (party: string, listing
 
 export const haltOnUnrecognized = Effect.fnUntraced(function* (
   installation: string | undefined,
-  strangers: ReadonlyArray<UnrecognizedTransfer>,
+  unrecognized: ReadonlyArray<UnrecognizedTransfer>,
 ) {
-  const own = strangers.filter((stranger) => stranger.own)
+  const own = unrecognized.filter((transfer) => transfer.own)
   if (own.length > 0) {
     const { seq } = yield* (yield* Journal).head
     const detail = `the ledger lists ${plural(own.length, "payment")} of this installation that the journal does not know, the last signed at its entry ${lastOwnSequence(installation, own)}; it ends at ${seq}`
     yield* haltSigningWith("restored_store", Effect.succeed(detail))
   }
-  const foreign = strangers.filter((stranger) => !stranger.own)
+  const foreign = unrecognized.filter((transfer) => !transfer.own)
   const last = foreign.at(-1)
   if (last !== undefined) {
     const { parties, assets } = (yield* ConfigInForce).now().treasury
@@ -126,7 +126,7 @@ export const haltOnUnrecognized = Effect.fnUntraced(function* (
 const judgeDone = Effect.fnUntraced(function* (attempt: Attempt) {
   const findings = yield* Findings
   yield* haltOnSecondExecution(attempt, 1)
-  if ((yield* findings.executions(attempt.transferId)) <= 1) return false
+  if ((yield* findings.countExecutions(attempt.transferId)) <= 1) return false
   yield* findings.watch(attempt)
   return true
 })

@@ -172,10 +172,10 @@ const haltOnUnexplained = Effect.fnUntraced(function* (party: string, found: Rea
   const ofKind = (is: boolean) => found.flatMap(({ isKnown, transfer }) => (isKnown === is ? [transfer] : []))
   yield* recordListing(party, { transfers: ofKind(true), cursor: undefined })
   const seen = { party, cursor: undefined, transfers: ofKind(false), isOwn: () => false }
-  const { strangers } = yield* (yield* Findings).note(seen)
-  const last = found.findLast(({ id }) => id === strangers.at(-1)?.id)
+  const { unrecognized } = yield* (yield* Findings).note(seen)
+  const last = found.findLast(({ id }) => id === unrecognized.at(-1)?.id)
   if (last === undefined) return
-  const more = strangers.length > 1 ? `${strangers.length} debits that the journal does not know, the last: ` : ""
+  const more = unrecognized.length > 1 ? `${unrecognized.length} debits that the journal does not know, the last: ` : ""
   yield* haltSigningWith(
     "foreign_payment",
     Effect.map(wordsOf(party, last), (words) => more + words),

@@ -139,7 +139,7 @@ const doneMoreOften = Effect.fnUntraced(function* (own: ReadonlyArray<Attempt>) 
   const memory = yield* AuditMemory
   const found = new Map<string, number>()
   for (const { transferId } of own) {
-    const executions = yield* findings.executions(transferId)
+    const executions = yield* findings.countExecutions(transferId)
     if (executions > (yield* memory.counted(transferId))) found.set(transferId, executions)
   }
   return found
