@@ -13,7 +13,7 @@ import {
 import type { Transport } from "./Transport.ts"
 import { pageSize, walkPages, walkPagesMax } from "./walkPages.ts"
 
-/** A look for one transfer: what was found, and up to which block the gateway looked. */
+/** Lookup of one transfer: the result, and the block up to which the gateway searched. */
 export interface TransferSighting {
   /** Undefined: the gateway says that it knows none of this id. Alone, that proves nothing. */
   readonly found: ObservedTransfer | undefined

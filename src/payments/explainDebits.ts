@@ -86,7 +86,7 @@ const apartNanos = 60_000_000_000n
 const openMillis = 900_000
 /** Longest wait behind the newest row for incomplete data or a payment without an end; then rows are judged. */
 const waitNanosMax = 3_600_000_000_000n
-/** Payments remembered as used: more than end between two looks. */
+/** Payments remembered as used: more than end between two audits. */
 const usedMax = 500
 /** An entry is written at its block's time and a microsecond more for each before it in the block. */
 const entryNanosMax = 1_000_000_000n

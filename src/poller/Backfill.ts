@@ -118,8 +118,8 @@ const skipForgotten = Effect.fnUntraced(function* (
 const logProgress = Effect.fnUntraced(function* ({ since, until }: Backfill, next: bigint, pace: Ref.Ref<ReadingPace>) {
   const now = yield* Clock.currentTimeMillis
   const isDone = next >= until
-  if (!isDone && now - (yield* Ref.get(pace)).toldAt < logMillis) return
-  yield* Ref.update(pace, (known) => ({ ...known, toldAt: now }))
+  if (!isDone && now - (yield* Ref.get(pace)).loggedAt < logMillis) return
+  yield* Ref.update(pace, (known) => ({ ...known, loggedAt: now }))
   const [from, to] = [since, next].map(isoOf)
   const percent = Number(((next - since) * 100n) / (until - since))
   yield* logEvent("balance history read", { percent, since: from!, until: to! })
@@ -183,7 +183,7 @@ export const readSpan = Effect.fn("Past.read")(
   function* (
     treasury: WatchedTreasury,
     asked: RequestedSpan,
-    tell: ReportProgress,
+    report: ReportProgress,
   ): Effect.fn.Return<ReadSpan, GatewayError, GatewayReader | Gateways> {
     const parties = partiesOf(treasury)
     const now = nanosOf(yield* Clock.currentTimeMillis)
@@ -199,7 +199,7 @@ export const readSpan = Effect.fn("Past.read")(
     const oldest = yield* oldestSince(yield* GatewayReader, { parties, at, until })
     if (oldest === undefined) return { _tag: "Nothing" }
     const from = asked.from === at && oldest - at < silenceNanosMin ? at : aligned(oldest)
-    const read = yield* readRows(treasury, { from, until, rowsMax: asked.rowsMax }, tell)
+    const read = yield* readRows(treasury, { from, until, rowsMax: asked.rowsMax }, report)
     if (typeof read === "string") return { _tag: "Unreadable", detail: read }
     const touched = new Set(read.map(keyOf))
     const openings = (known?.openings ?? []).filter((row) => !touched.has(keyOf(row)))
@@ -214,7 +214,7 @@ const keyOf = ({ party, asset, market, type }: BalanceChange): string => `${part
 const readRows = Effect.fnUntraced(function* (
   treasury: WatchedTreasury,
   { from, until, rowsMax }: { readonly from: bigint; readonly until: bigint; readonly rowsMax: number },
-  tell: ReportProgress,
+  report: ReportProgress,
 ): Effect.fn.Return<ReadonlyArray<BalanceChange> | string, GatewayError, Gateways> {
   const { first } = yield* Gateways
   const pace: Ref.Ref<ReadingPace> = makePace()
@@ -232,7 +232,7 @@ const readRows = Effect.fnUntraced(function* (
       if (rows.length > rowsMax) return `more than ${rowsMax} balance changes: choose a shorter time`
       next = end
       waits = 0
-      yield* tell(rows.length, { from, until, next })
+      yield* report(rows.length, { from, until, next })
     }
   }
   return rows

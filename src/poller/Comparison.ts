@@ -233,7 +233,7 @@ export interface Comparison {
   isBehind: boolean
   /** Listing that is being compared. */
   listing: (AccountListing & { readonly at: number }) | undefined
-  /** Names of accounts that differed in the look before this one; undefined: this is the first look. */
+  /** Names of accounts that differed in the previous comparison; undefined: there was none. */
   before: ReadonlySet<string> | undefined
   /** Comparisons brought to an end. */
   count: number

@@ -116,7 +116,7 @@ export interface ReadingPace {
   /** Rows of the newest answer that are not final yet. */
   readonly unsettled: ReadonlyArray<BalanceChange>
   /** Unix milliseconds of the last report of progress. */
-  readonly toldAt: number
+  readonly loggedAt: number
 }
 
 /** Networks take 365 days, and look for the rows of all of them at once. */
@@ -124,7 +124,7 @@ const spanMax = 30n * 86_400_000_000_000n
 const spanMin = 1_000_000n
 
 export const makePace = (): Ref.Ref<ReadingPace> =>
-  Ref.makeUnsafe<ReadingPace>({ span: spanMax, largeFor: 0, mayGrow: true, hasMarks: true, unsettled: [], toldAt: 0 })
+  Ref.makeUnsafe<ReadingPace>({ span: spanMax, largeFor: 0, mayGrow: true, hasMarks: true, unsettled: [], loggedAt: 0 })
 
 /** The largest page that networks give. */
 export const pageRowsMax = 5_000

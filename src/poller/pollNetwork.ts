@@ -79,8 +79,8 @@ export const pollWorkAndEpoch = Effect.fnUntraced(function* <R = never>(
   yield* Effect.all([work, epoch], { concurrency: 2, discard: true })
 })
 
-const orWarn = <R>(what: Parameters<typeof warnOf>[0], look: Effect.Effect<void, GatewayError | StoreError, R>) =>
-  Effect.catchTag(look, "GatewayError", (error) => warnOf(what, error))
+const orWarn = <R>(what: Parameters<typeof warnOf>[0], poll: Effect.Effect<void, GatewayError | StoreError, R>) =>
+  Effect.catchTag(poll, "GatewayError", (error) => warnOf(what, error))
 
 const isDue = Effect.fnUntraced(function* (key: string) {
   const last = Number((yield* (yield* Settings).get(key)) ?? 0)

@@ -33,7 +33,7 @@ import { ChainHeadCache, haltOnWrongChain } from "./ChainHeadCache.ts"
 import { escalateIfOverdue, escalateUnseen, type Live, settleExecuted, settleExpired } from "./endings.ts"
 import { InFlight, withIntentLock } from "./InFlight.ts"
 import { fewerThanAgreed, judgeFound, speaksAgainst } from "./judgeFound.ts"
-import { loadEnds, seeMoved } from "./loadEnds.ts"
+import { loadEnds, recordMovements } from "./loadEnds.ts"
 import { clockAgrees } from "./waiting.ts"
 
 /** Looks for one attempt in the ledger and settles it where the evidence is enough. */
@@ -45,8 +45,8 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
     const lacking = yield* (yield* Clearance).lacking(attempt.party)
     return yield* lacking === undefined ? expireUnsent(live) : escalateIfOverdue(live, lacking)
   }
-  const looks = looksFor(live.intent.command, yield* GatewayReader)
-  const asked = yield* Effect.result(looks.byId(attempt.transferId))
+  const lookups = lookupsFor(live.intent.command, yield* GatewayReader)
+  const asked = yield* Effect.result(lookups.byId(attempt.transferId))
   if (Result.isFailure(asked)) {
     const listed = yield* listedSighting(live)
     if (listed?.found !== undefined) return yield* judgeFound(live, listed, "in the listing")
@@ -69,7 +69,7 @@ const noteSentElsewhere = Effect.fnUntraced(function* (attempt: Attempt) {
 })
 
 /** Lookups for such a payment on the ledger. */
-const looksFor = (command: IntentCommand, reader: GatewayReader["Service"]) =>
+const lookupsFor = (command: IntentCommand, reader: GatewayReader["Service"]) =>
   command === "withdraw"
     ? { byId: reader.withdrawal, listing: reader.withdrawalsFrom }
     : { byId: reader.transfer, listing: reader.transfersFrom }
@@ -88,7 +88,7 @@ const listedSighting = Effect.fnUntraced(function* ({ intent, attempt, height }:
   if (!(yield* (yield* AuditMemory).claimDue(`list/${attempt.transferId}`, clock, listMillisMin))) return undefined
   const gateways = yield* Gateways
   const told = yield* gateways
-    .several((reader) => looksFor(intent.command, reader).listing(attempt.party))
+    .several((reader) => lookupsFor(intent.command, reader).listing(attempt.party))
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   const sightings = told?.map(({ gateway: { name }, value: { transfers, mark } }): TransferSighting => {
     const found = transfers.find(({ id }) => id === attempt.transferId)
@@ -105,7 +105,7 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   if (!isOver(attempt, height) || sighting.mark === undefined) return yield* escalateIfOverdue(live)
   if (!(yield* clockAgrees)) return yield* escalateIfOverdue(live, "clock and blocks differ")
   const gateways = yield* Gateways
-  const told = yield* gateways.several((reader) => looksFor(command, reader).listing(attempt.party))
+  const told = yield* gateways.several((reader) => lookupsFor(command, reader).listing(attempt.party))
   // Of several gateways, no cursor is stored: each has its own.
   const isAlone = gateways.all.length === 1 && command === "transfer"
   for (const { value } of told) yield* recordListing(attempt.party, isAlone ? value : { ...value, cursor: undefined })
@@ -162,7 +162,7 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
       o.payment.fromKey !== intent.payment.fromKey ||
       o.payment.assetId !== intent.payment.assetId,
   )
-  // A withdrawal is visible at one end only, where other debits may look the same.
+  // A withdrawal is visible at one end only, where other debits may be of the same amount.
   const movement =
     alone && intent.command === "transfer" ? movementOf(intent, attempt, yield* loadEnds(intent, attempt)) : undefined
   if (movement === undefined) return yield* escalateIfOverdue(live)
@@ -192,7 +192,7 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   const draining = yield* InFlight
   const { mode } = yield* CycleConfig
   if (mode !== "live") return
-  yield* seeMoved()
+  yield* recordMovements()
   const open = yield* outbox.open
   const live = yield* outbox.live
   if (live.length === 0) return
@@ -205,7 +205,7 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
     if (intent === undefined || isFinalAttempt(attempt.state)) continue
     // Its answer is awaited: two loops would write one attempt at the same time.
     if (yield* draining.isSending(attempt)) continue
-    yield* withIntentLock(intent, (now) => look(now, attempt, head))
+    yield* withIntentLock(intent, (now) => confirmOrEscalate(now, attempt, head))
   }
   if ((yield* outbox.live).length < live.length) yield* signals.wake("engine")
   if (Result.isFailure(head)) return yield* head.failure
@@ -214,7 +214,8 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
 /** Height while no block is known: no window counts as over, and no attempt as absent. */
 const heightUnknown = 0n
 
-const look = Effect.fnUntraced(function* (
+/** Confirms one attempt. Escalates it if the ledger could not be read, or the newest block is unknown. */
+const confirmOrEscalate = Effect.fnUntraced(function* (
   intent: Intent,
   attempt: Attempt,
   head: Result.Result<ChainHead, GatewayError>,

@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { byOneConfig, CycleConfig } from "../config/ConfigInForce.ts"
-import { type AttemptState, isFinalAttempt } from "../domain/Attempt.ts"
-import type { Intent, IntentState } from "../domain/Intent.ts"
+import { isFinalAttempt } from "../domain/Attempt.ts"
+import type { Intent } from "../domain/Intent.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
 import { intentStateOf } from "../payments/judgeAttempt.ts"
 import { isUnsigned } from "../rules/policy/Policy.ts"
@@ -37,17 +37,17 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   if (stop !== undefined) return yield* showStop(current, stop)
   const isDue = isUnsigned(current) && (needed === undefined || current.state === "reserved")
   const live = isDue
-    ? yield* signed(current)
+    ? yield* signOrShowWait(current)
     : (yield* outbox.attempts(intent.id)).find((a) => !isFinalAttempt(a.state))
   if (live === undefined) return
   const head = yield* (yield* ChainHeadCache).head
   if (yield* haltOnWrongChain(head)) return
   const state = yield* sendAttempt(live, head.height)
-  yield* reflect(intent.id, isDue ? "in_flight" : current.state, state)
+  if (intentStateOf(state) !== (isDue ? "in_flight" : current.state)) yield* showLiveAttempt(intent.id)
 })
 
-/** Signs it. If the gateway does not answer, shows that as the reason of the wait. */
-const signed = (intent: Intent) =>
+/** Signs the payment. If the gateway does not answer, shows that as the reason of the wait. */
+const signOrShowWait = (intent: Intent) =>
   signIntent(intent).pipe(
     Effect.catchTag("GatewayError", (error) =>
       Effect.andThen(reserveAndShowWait(intent, error.message), Effect.fail(error)),
@@ -60,10 +60,9 @@ const showStop = Effect.fnUntraced(function* (intent: Intent, stop: string) {
 })
 
 /** Sets the intent's state by its live attempt: in flight, or unknown until an answer settles it. */
-const reflect = Effect.fn("Submitter.reflect")(function* (intentId: string, shown: IntentState, state: AttemptState) {
-  if (intentStateOf(state) === shown) return
+const showLiveAttempt = Effect.fn("Submitter.reflect")(function* (intentId: string) {
   const outbox = yield* Outbox
-  // A lookup may have settled it since: what the transaction reads counts.
+  // A lookup may have settled the payment since: only the rows that the transaction reads count.
   const write = Effect.gen(function* () {
     const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
     const live = (yield* outbox.attempts(intentId)).find((a) => !isFinalAttempt(a.state))
@@ -107,7 +106,7 @@ export const submitOnce = Effect.fn("Submitter.round")(function* () {
   return answered.every((ok) => ok)
 })
 
-/** The loop that moves money. It alone requires the writer. Searches for work end with it. */
+/** The loop that moves money. It alone requires the writer. Its end ends the searches for proofs of work. */
 export const submitLoop = Effect.gen(function* () {
   const { counted } = yield* Metrics
   const signals = yield* Signals

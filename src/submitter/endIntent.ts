@@ -64,7 +64,7 @@ export const judgeVerb = (verb: Verb, facts: IntentFacts): Judged => {
     case "executed":
       return judgeExecuted(verb.hash, facts)
     case "never_executed":
-      return judgeNever(facts)
+      return judgeNeverExecuted(facts)
     case "reject":
       return isUndecided(facts) ? permit("rejected", "rejected") : misplaced("rejected", facts)
     case "cancel":
@@ -128,7 +128,7 @@ const judgeExecuted = (given: string, facts: IntentFacts): Judged => {
   }
   const { k } = attempt
   const failed = facts.evidence.find((e) => e.k === k && e.kind === "execution_failed")
-  if (failed !== undefined) return refuse(`attempt ${k} failed in its block (${failed.detail})`, "look at it again")
+  if (failed !== undefined) return refuse(`attempt ${k} failed in its block (${failed.detail})`, 'see "intents show"')
   if (attempt.state === "expired") {
     return refuse(`attempt ${k} is proven never executed`, 'see "intents show"; name the attempt that executed')
   }
@@ -137,7 +137,7 @@ const judgeExecuted = (given: string, facts: IntentFacts): Judged => {
     return refuse(`the ledger was seen to hold attempt ${other.k}, not ${k}`, `name transfer ${other.transferId}`)
   }
   if (attempt.sends === 0 && attempt.state === "signed") {
-    return refuse(`attempt ${k} was never sent`, "look whether the hash is one of this payment")
+    return refuse(`attempt ${k} was never sent`, "check that the hash belongs to this payment")
   }
   return permit("confirmed", `resolved as executed (${hash.slice(0, 8)}..)`, { attempt, to: "confirmed" })
 }
@@ -146,8 +146,8 @@ const isSeen = (attempt: Attempt, { evidence, done }: IntentFacts): boolean =>
   done.has(attempt.transferId) || evidence.some((e) => e.k === attempt.k && e.kind === "executed")
 
 /**
- * Signed on a block of the chain before a reset that operators have accepted (poller/watchChain.ts). Where the chain
- * is in the window's heights the old one may be back after all: then only the window's end proves it dead.
+ * True if a chain reset that operators accepted (poller/watchChain.ts) left the attempt behind. False once the chain
+ * has the window's heights: it may be the old chain again, and only the window's end proves that the attempt is dead.
  */
 const isLeftBehind = ({ k, anchorHeight }: Attempt, { evidence, height, accepted }: IntentFacts): boolean =>
   evidence.some((one) => one.k === k && one.kind === "left_behind") &&
@@ -165,7 +165,7 @@ const isOverWithoutHeight = (live: Attempt, facts: IntentFacts): boolean => {
   return !facts.evidence.some(({ k, kind }) => k === live.k && kind === "left_behind")
 }
 
-const judgeNever = (facts: IntentFacts): Judged => {
+const judgeNeverExecuted = (facts: IntentFacts): Judged => {
   const live = liveOf(facts)
   if (!isStuck(facts)) return unresolvable(facts)
   const seen = facts.attempts.find((attempt) => isSeen(attempt, facts))
@@ -198,10 +198,10 @@ class VerbRefused extends Schema.TaggedError<VerbRefused>()("VerbRefused", {
   isBusy: Schema.Boolean,
 }) {}
 
-/** Longer than a lookup on the ledger usually takes. */
+/** Wait for a loop that works on the payment: longer than a lookup on the ledger usually takes. */
 const waitMillisMax = 5_000
 
-interface Asked {
+interface EndRequest {
   readonly intentId: string
   readonly verb: Verb
   readonly author: string
@@ -212,10 +212,10 @@ interface Asked {
  * Ends a payment as a person decided. One transaction checks the stored evidence, runs `agree`, and writes change,
  * author and reason. Returns the payment as it is afterwards.
  */
-export const endIntent = Effect.fn("People.endIntent")(function* <E, R>(asked: Asked, agree: Agree<E, R>) {
-  const turns = yield* InFlight
+export const endIntent = Effect.fn("People.endIntent")(function* <E, R>(request: EndRequest, agree: Agree<E, R>) {
+  const inFlight = yield* InFlight
   const database = yield* Database
-  const done = yield* turns.person(asked.intentId, waitMillisMax, database.write(end(asked, agree)))
+  const done = yield* inFlight.person(request.intentId, waitMillisMax, database.write(endStored(request, agree)))
   if (Option.isSome(done)) return done.value
   return yield* new VerbRefused({ message: "the network is being asked about it", remedy: "ask again", isBusy: true })
 })
@@ -223,7 +223,8 @@ export const endIntent = Effect.fn("People.endIntent")(function* <E, R>(asked: A
 /** Runs before the payment ends; fails while somebody's agreement is missing. */
 type Agree<E, R> = (intent: Intent) => Effect.Effect<unknown, E, R>
 
-const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason }: Asked, agree: Agree<E, R>) {
+const endStored = Effect.fnUntraced(function* <E, R>(request: EndRequest, agree: Agree<E, R>) {
+  const { intentId, verb, author, reason } = request
   const outbox = yield* Outbox
   const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
   if (intent === undefined) return yield* refused(`no payment "${intentId}"`, 'see "cofferer intents"')
@@ -243,13 +244,13 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
     evidence: yield* outbox.evidence(intentId),
     done: new Set(done.map(({ transferId }) => transferId)),
     height: watermark?.height ?? 0n,
-    accepted: yield* acceptedOf(chainId),
+    accepted: yield* acceptedHeight(chainId),
   })
   if (!judged.permitted) return yield* refused(judged.message, judged.remedy)
   yield* agree(intent)
   const by = { verb: verb.verb, author, reason }
   const detail = `${judged.words} by ${author}: ${reason}`
-  // When it executed is not known: rules wait for balances that are newer than now.
+  // The time of the execution is not known: rules wait for balances that are newer than now.
   const settledAt = judged.to === "confirmed" ? nanosOf(yield* Clock.currentTimeMillis) : undefined
   const settlement = { detail, settledAt, by }
   if (judged.to !== "confirmed") yield* alertUnpaid(intent, judged.to, detail)
@@ -258,14 +259,14 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
     yield* outbox.settle(intent, attempt, to, judged.to, settlement)
     return { ...intent, state: judged.to, detail }
   }
-  // A person who rejects a payment has been asked about it.
-  const asking = intent.state === "proposed" && judged.to === "rejected"
-  const at = asking ? yield* outbox.move(intent, "awaiting_approval", { detail: `asked ${author}` }) : intent
-  return yield* outbox.move(at, judged.to, settlement)
+  // The states allow a rejection only of a payment that people were asked about.
+  const isUnasked = intent.state === "proposed" && judged.to === "rejected"
+  const current = isUnasked ? yield* outbox.move(intent, "awaiting_approval", { detail: `asked ${author}` }) : intent
+  return yield* outbox.move(current, judged.to, settlement)
 })
 
-/** The newest block of its chain, unless none is plausible now. */
-const acceptedOf = Effect.fnUntraced(function* (chainId: string | undefined) {
+/** Height of the accepted head of the chain; undefined while none is plausible. */
+const acceptedHeight = Effect.fnUntraced(function* (chainId: string | undefined) {
   if (chainId === undefined) return undefined
   const { accepted, stray } = yield* (yield* ChainState).acceptedHead(chainId)
   return stray === undefined ? accepted?.height : undefined

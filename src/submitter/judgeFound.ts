@@ -16,7 +16,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { noteExecution, recordListing } from "./audit/recordListing.ts"
 import { alertOnContradiction, escalateIfOverdue, type Live, settleExecuted } from "./endings.ts"
-import { loadEnds, sendsOf } from "./loadEnds.ts"
+import { loadEnds, loadSends } from "./loadEnds.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
 
 /** Withdrawals that ended within this time before a signature may be among the movements since. Milliseconds. */
@@ -25,7 +25,7 @@ const earlierMillis = 3_600_000
 /** How far the ledger's clock may be behind ours. */
 const clockNanos = 60_000_000_000n
 
-type Sends = Effect.Success<ReturnType<typeof sendsOf>>
+type Sends = Effect.Success<ReturnType<typeof loadSends>>
 
 /**
  * How often the ledger moved money for an attempt, with how far and how completely that was read. Movements of a
@@ -197,7 +197,7 @@ const latestTime = Effect.gen(function* () {
 const hasExecuted = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, failedAt: bigint) {
   const isAlone = (yield* Gateways).quorum === 1
   const isListed = (yield* (yield* Findings).countExecutions(attempt.transferId)) > 0
-  const sends = isAlone && isListed ? undefined : yield* sendsOf(attempt.party, [attempt])
+  const sends = isAlone && isListed ? undefined : yield* loadSends(attempt.party, [attempt])
   const ends = yield* loadEnds(intent, attempt)
   return judgeExecuted({ intent, attempt, failedAt, isListed, isAlone, sends, ends })
 })
@@ -222,7 +222,7 @@ export const speaksAgainst = Effect.fnUntraced(function* ({ intent, attempt }: L
   const fell = "no listing has it, but the payer's balance fell by its amount"
   const ends = yield* loadEnds(intent, attempt)
   if (hasFallen(intent, attempt, ends)) return fell
-  const sends = yield* sendsOf(attempt.party, [attempt])
+  const sends = yield* loadSends(attempt.party, [attempt])
   // A block may hold several payments: where no movement says whose a fall is, a larger one may be its own as well.
   if (sends === undefined && mayHaveLeft(intent, attempt, ends, 0n) !== false) return fell
   if (sends?.shown.has(attempt.transferId) === true) return "no listing has it, but the movements do"

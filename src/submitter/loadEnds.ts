@@ -11,8 +11,8 @@ import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { AuditMemory } from "./AuditMemory.ts"
 
-/** How often the ledger moved money for each of a party's attempts; undefined if the gateway cannot report it. */
-export const sendsOf = Effect.fn("Reconcile.sends")(function* (party: string, attempts: ReadonlyArray<Attempt>) {
+/** Counts the ledger's movements for each of the attempts; undefined if the gateway cannot report them. */
+export const loadSends = Effect.fn("Reconcile.sends")(function* (party: string, attempts: ReadonlyArray<Attempt>) {
   const reader = yield* GatewayReader
   const now = nanosOf(yield* Clock.currentTimeMillis)
   const newest = (yield* (yield* Observations).watermark)?.timestamp ?? now
@@ -22,10 +22,10 @@ export const sendsOf = Effect.fn("Reconcile.sends")(function* (party: string, at
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
 })
 
-/** Payments that ended within this time before the signature may be in balances newer than it. Milliseconds. */
-const claimMillis = 3_600_000
+/** Payments that ended within this time (milliseconds) before the signature may be in balances newer than it. */
+const overlapMillis = 3_600_000
 
-/** Steps of both ends since a block time (Unix nanoseconds). */
+/** Changes of the balances of payer (`lost`) and receiver (`gained`) since a block time (Unix nanoseconds). */
 export const loadSteps = Effect.fnUntraced(function* ({ payment }: Intent, since: bigint) {
   const observations = yield* Observations
   const { fromKey, toKey, assetId: asset } = payment
@@ -36,10 +36,10 @@ export const loadSteps = Effect.fnUntraced(function* ({ payment }: Intent, since
   return { lost: yield* stepsFor(fromKey), gained: yield* stepsFor(toKey) }
 })
 
-/** Both ends of a payment, from the first block that its attempt or another payment about that time may be in. */
+/** Balance changes of both ends, since the first block that may hold the attempt or one of `others`. */
 export const loadEnds = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt) {
   const { id, payment } = intent
-  const settled = yield* (yield* Outbox).settledSince(attempt.createdAt - claimMillis)
+  const settled = yield* (yield* Outbox).settledSince(attempt.createdAt - overlapMillis)
   const others = settled.filter(
     (other) =>
       other.id !== id &&
@@ -57,10 +57,10 @@ export const loadEnds = Effect.fnUntraced(function* (intent: Intent, attempt: At
 const askMillisMin = 5_000
 
 /**
- * Looks for the movement of each confirmed payment without one: until it is seen, both ends stay reserved, so that a
- * single gateway's false confirmation causes no second payment while the bytes may still execute.
+ * Records the movement of each confirmed payment once it is seen. Until then both ends stay reserved, so that a single
+ * gateway's false confirmation causes no second payment while the bytes may still execute.
  */
-export const seeMoved = Effect.fn("Confirm.moved")(function* () {
+export const recordMovements = Effect.fn("Confirm.moved")(function* () {
   const outbox = yield* Outbox
   for (const intent of yield* outbox.unmoved) {
     const attempt = (yield* outbox.attempts(intent.id)).find(({ state }) => state === "confirmed")
@@ -73,11 +73,11 @@ export const seeMoved = Effect.fn("Confirm.moved")(function* () {
   }
 })
 
-/** True if the ledger lists it. False also within `askMillisMin` of the last query, and without an answer. */
+/** True if the ledger lists the movement. False also within `askMillisMin` of the last query, and without an answer. */
 const isMovementListed = Effect.fnUntraced(function* (attempt: Attempt) {
   const now = yield* Clock.currentTimeMillis
   if (!(yield* (yield* AuditMemory).claimDue(`moved/${attempt.transferId}`, now, askMillisMin))) return false
-  return yield* sendsOf(attempt.party, [attempt]).pipe(
+  return yield* loadSends(attempt.party, [attempt]).pipe(
     Effect.map((sends) => sends?.counts.has(attempt.transferId) === true),
     Effect.catchTag("GatewayError", (error) => Effect.as(warnOf("payment movements not looked up", error), false)),
   )

@@ -92,7 +92,7 @@ interface Rows {
   ) => Effect.Effect<ReadonlyArray<AccountChange>, StoreError>
   /**
    * Balances of all accounts of one party and asset at a block time (Unix nanoseconds); undefined where one of them
-   * is not known. `window` is how far back one looks (milliseconds): each call for an account goes on from the last
+   * is not known. `window` (milliseconds) bounds the search backwards: each call for an account goes on from the last
    * one of the same window, so times should grow.
    */
   readonly at: (

@@ -23,7 +23,7 @@ const placesMax = 10_000
 
 /**
  * Balances of one party and asset as they were. Rows are keyed by time, so one account's last row before a time is
- * looked for backwards from there, once; after that only what is between two looks of the same window is read.
+ * looked for backwards from there, once; after that later calls of the same window read only the rows between.
  */
 export const makePastBalances = (sql: Sql) => {
   const found = new Map<string, Found & { readonly since: bigint }>()

@@ -35,7 +35,7 @@ export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
   yield* handOver()
   let answered = yield* isAnswered(keepQuarantine())
   for (const { publicKey, signer } of treasury.parties.values()) {
-    if (signer !== undefined && !(yield* isAnswered(look(publicKey)))) answered = false
+    if (signer !== undefined && !(yield* isAnswered(auditTransfers(publicKey)))) answered = false
   }
   if (!(yield* isAnswered(settleListed()))) answered = false
   if (!(yield* isAnswered(watchWindows()))) answered = false
@@ -63,7 +63,7 @@ const restFactor = 5
  * block at which this process began, or at which a quarantine ended, clears the key for signing, once its withdrawals
  * are complete too.
  */
-const look = Effect.fn("Reconcile.look")(function* (party: string) {
+const auditTransfers = Effect.fn("Reconcile.look")(function* (party: string) {
   const memory = yield* AuditMemory
   const { pollIdleMillis } = (yield* CycleConfig).treasury.network
   const now = yield* Clock.currentTimeMillis
@@ -126,7 +126,7 @@ const cursorSeenTwice = Effect.fnUntraced(function* (party: string, { transfers,
   return isSame || transfers.length > againMax ? cursor : undefined
 })
 
-/** The newest block when this process began to look; undefined while the gateway is on another chain. */
+/** The newest block when this process began to read listings; undefined while the gateway is on another chain. */
 const startHeight = Effect.fnUntraced(function* () {
   const head = yield* (yield* ChainHeadCache).head
   return (yield* haltOnWrongChain(head)) ? undefined : yield* (yield* AuditMemory).startHeight(head.height)

@@ -15,7 +15,7 @@ import { Outbox } from "../../store/payments/Outbox.ts"
 import { AuditMemory } from "../AuditMemory.ts"
 import { ChainHeadCache } from "../ChainHeadCache.ts"
 import { countOf, movedFor } from "../judgeFound.ts"
-import { loadSteps, sendsOf } from "../loadEnds.ts"
+import { loadSends, loadSteps } from "../loadEnds.ts"
 import { haltOnSecondExecution } from "./recordListing.ts"
 
 /** The gateways' common listing of a key's payments of a kind; undefined if none lists them. */
@@ -158,7 +158,7 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
   const findings = yield* Findings
   const memory = yield* AuditMemory
   const now = yield* Clock.currentTimeMillis
-  const sends = yield* sendsOf(party, due)
+  const sends = yield* loadSends(party, due)
   const isWhole = sends?.complete !== false && (sends?.mark === undefined || sends.mark.height >= heights.balances)
   for (const attempt of due) {
     const blocks = seen.get(attempt.transferId) ?? 0
