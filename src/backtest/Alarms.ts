@@ -100,7 +100,7 @@ const timersOf = function* (
   memory: RuleMemory,
   now: number,
 ): Iterable<number> {
-  const { firingSince, clearingSince, state, toldAt } = memory
+  const { firingSince, clearingSince, state, alertedAt } = memory
   if (!isOn(memory)) {
     if (firingSince !== undefined) yield firingSince + forMillis
     return
@@ -108,7 +108,7 @@ const timersOf = function* (
   if (clearingSince !== undefined) yield clearingSince + forMillis
   if (state !== "holding") return
   if (during !== undefined) yield hoursAt(during, now).until
-  if (toldAt !== undefined) yield toldAt + cooldownMillis
+  if (alertedAt !== undefined) yield alertedAt + cooldownMillis
 }
 
 const firstAfter = (now: number, moments: Iterable<number>): number => {

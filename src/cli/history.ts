@@ -18,13 +18,20 @@ export interface UnknownBefore {
   readonly until: number
 }
 
+/** Requested time, Unix milliseconds; undefined: without a bound. */
+interface Span {
+  readonly from: number | undefined
+  readonly to: number | undefined
+}
+
 /** More rows than this do not fit into the memory of a command. */
 const rowsMax = 5_000_000
-const tellMillis = 5_000
+/** Interval between reports of progress. */
+const reportMillis = 5_000
 
-/** The treasury's past as its gateways report it; nothing is stored. Times are Unix milliseconds. */
+/** The treasury's past as its gateways report it; nothing is stored. */
 const readGateway = Effect.fnUntraced(
-  function* (treasury: Treasury, span: { readonly from: number | undefined; readonly to: number | undefined }) {
+  function* (treasury: Treasury, span: Span) {
     const from = span.from === undefined ? undefined : nanosOf(span.from)
     const asked = { from, until: span.to === undefined ? undefined : nanosOf(span.to), rowsMax }
     const held = yield* readSpan(treasury, asked, yield* makeProgress)
@@ -47,13 +54,13 @@ const readGateway = Effect.fnUntraced(
     ),
 )
 
-/** Reports progress on standard error every 5 s, and at the end. */
+/** Reports progress on standard error, at most every `reportMillis`, and at the end. */
 const makeProgress = Effect.map(Clock.currentTimeMillis, (begun): ReportProgress => {
-  let toldAt = begun
+  let reportedAt = begun
   return Effect.fnUntraced(function* (rows, { from, until, next }) {
     const now = yield* Clock.currentTimeMillis
-    if (now - toldAt < tellMillis && next < until) return
-    toldAt = now
+    if (now - reportedAt < reportMillis && next < until) return
+    reportedAt = now
     const percent = ((next - from) * 100n) / (until - from)
     yield* Console.error(`read ${rows} balance changes, ${percent} %, up to ${new Date(millisOf(next)).toISOString()}`)
   })
@@ -92,26 +99,16 @@ const unknownOf = (
 /** Value of --history that names the gateways instead of the store. */
 export const fromGateway = "gateway"
 
-/** A past; `unknown`: accounts without a balance at its beginning. */
-interface ReadHistory {
-  readonly history: History
-  readonly unknown: ReadonlyArray<UnknownBefore>
-}
-
-/** The past from the gateways if --history says so, else from the store. Times are Unix milliseconds. */
+/** The past, from the gateways or the store, and the accounts without a balance at its beginning (`unknown`). */
 export const readHistory = Effect.fnUntraced(function* (
   chosen: Chosen & { readonly history: Option.Option<typeof fromGateway> },
   treasury: Treasury,
   asked: Span,
 ) {
-  if (Option.isSome(chosen.history)) return (yield* readGateway(treasury, asked)) satisfies ReadHistory
-  return { history: yield* readStored(chosen, asked), unknown: [] } satisfies ReadHistory
+  if (Option.isSome(chosen.history)) return yield* readGateway(treasury, asked)
+  const unknown: ReadonlyArray<UnknownBefore> = []
+  return { history: yield* readStored(chosen, asked), unknown }
 })
-
-interface Span {
-  readonly from: number | undefined
-  readonly to: number | undefined
-}
 
 /** Longest time from a decision to its execution that is searched: exports list payments by decision. */
 const openMillisMax = 31 * 86_400_000

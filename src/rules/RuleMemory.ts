@@ -12,10 +12,9 @@ export interface RuleMemory extends Memory {
   readonly reason: HoldReason | undefined
   readonly detail: string
   readonly reasonSince: number
-  /** For an alert rule that fires: Unix milliseconds since which its clear condition is true. */
+  /** As in `AlertMemory`; only for alert rules. */
   readonly clearingSince?: number | undefined
-  /** For an alert rule: Unix milliseconds of the last notification. */
-  readonly toldAt?: number | undefined
+  readonly alertedAt?: number | undefined
   readonly decidedAt: number
 }
 
@@ -35,7 +34,7 @@ export const isSameMemory = (a: RuleMemory, b: RuleMemory | undefined): boolean 
   a.reason === b.reason &&
   a.detail === b.detail &&
   a.clearingSince === b.clearingSince &&
-  a.toldAt === b.toldAt
+  a.alertedAt === b.alertedAt
 
 /** Rules whose condition was true at the last evaluation; of alert rules, those that fire. */
 export const firingOf = (memories: Memories, rules: ReadonlyArray<Rule>): ReadonlySet<string> => {
@@ -65,10 +64,10 @@ export interface AlertMemory {
   readonly state: RuleState
   /** Unix milliseconds since which the condition holds; undefined while it does not. */
   readonly firingSince: number | undefined
-  /** Since when it is over, while it is on. */
+  /** Unix milliseconds since which the clear condition is true, while it fires. */
   readonly clearingSince?: number | undefined
-  /** When people last heard of it. */
-  readonly toldAt?: number | undefined
+  /** Unix milliseconds of the last notification. */
+  readonly alertedAt?: number | undefined
 }
 
 /** True if the alert rule fires, with or without an alert sent. */

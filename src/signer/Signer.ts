@@ -171,11 +171,11 @@ export class Signer extends Context.Service<
         })
         /** Judges and records in one transaction, under one configuration. A refusal is journalled after it. */
         const recorded = <A, R>(effect: Effect.Effect<A, SignerError, R>, request: Judged) =>
-          spends.inTurn(effect).pipe(
+          spends.atomic(effect).pipe(
             Effect.catchTag("StoreError", memoryFailed),
             Effect.tapError((error) =>
               error.reason._tag === "Refused"
-                ? spends.inTurn(journalRefusal(request, error.reason)).pipe(asSignerError)
+                ? spends.atomic(journalRefusal(request, error.reason)).pipe(asSignerError)
                 : Effect.void,
             ),
             steady,

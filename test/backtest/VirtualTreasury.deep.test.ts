@@ -7,8 +7,8 @@ import { worldOf } from "./worlds.ts"
 /** Memory of an alert rule, without its text and the time of its last evaluation. */
 const alarmed = (memory: RuleMemory | undefined) => {
   if (memory === undefined) return undefined
-  const { episode, state, firingSince, clearingSince, toldAt, reason, reasonSince } = memory
-  return { episode, state, firingSince, clearingSince, toldAt, reason, reasonSince }
+  const { episode, state, firingSince, clearingSince, alertedAt, reason, reasonSince } = memory
+  return { episode, state, firingSince, clearingSince, alertedAt, reason, reasonSince }
 }
 
 const play = async ({ settings, events, until }: ReturnType<typeof worldOf>, everySecond: boolean) => {

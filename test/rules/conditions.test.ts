@@ -177,7 +177,7 @@ const rule: AlertRule = {
   during: undefined,
 }
 
-/** What people are told, by the second, of truths that follow each other second by second: 1, 0 or ?. */
+/** The notifications, by the second, of truths that follow each other second by second: 1, 0 or ?. */
 const play = (text: string, change: Partial<AlertRule> = {}, clear = ""): string => {
   let before: AlertMemory | undefined
   const told: Array<string> = []
@@ -191,7 +191,7 @@ const play = (text: string, change: Partial<AlertRule> = {}, clear = ""): string
       },
       { before, now: now + i * 1_000 },
     )
-    if (alerted.tell !== undefined) told.push(`${i} ${alerted.tell}`)
+    if (alerted.notify !== undefined) told.push(`${i} ${alerted.notify}`)
     before = alerted
   }
   return told.join(", ")

@@ -82,7 +82,7 @@ export const explainAlert = (
     when: seenOf(rule.when, facts),
     clear: rule.clear === undefined ? null : seenOf(rule.clear, facts),
     firingSince: alerted.firingSince ?? null,
-    timers: timersOf(rule, alerted, before?.toldAt, facts.now),
+    timers: timersOf(rule, alerted, before?.alertedAt, facts.now),
   }
 }
 
@@ -95,13 +95,13 @@ const verdictText = ({ state, reason, detail }: Alerted): string => {
 const timersOf = (
   { forMillis, cooldownMillis, during }: AlertRule,
   alerted: Alerted,
-  toldAt: number | undefined,
+  alertedAt: number | undefined,
   now: number,
 ): AlertTimers => {
   const { firingSince, clearingSince } = alerted
   const on = isOn(alerted)
   const hours = during === undefined ? undefined : hoursAt(during, now)
-  const free = toldAt === undefined ? now : toldAt + cooldownMillis
+  const free = alertedAt === undefined ? now : alertedAt + cooldownMillis
   return {
     forMillis,
     cooldownMillis,

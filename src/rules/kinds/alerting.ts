@@ -15,7 +15,7 @@ export interface Alerted extends AlertMemory {
   readonly reason: HoldReason | undefined
   readonly detail: string
   /** Notification to send now. */
-  readonly tell: "fires" | "over" | undefined
+  readonly notify: "fires" | "over" | undefined
 }
 
 const none: AlertMemory = {
@@ -23,7 +23,7 @@ const none: AlertMemory = {
   state: "inactive",
   firingSince: undefined,
   clearingSince: undefined,
-  toldAt: undefined,
+  alertedAt: undefined,
 }
 
 /** State after one evaluation. An unknown condition neither fires nor clears, and leaves the timers as they are. */
@@ -39,61 +39,61 @@ export const alertAfter = (
       when.truth === undefined ? before.firingSince : when.truth ? (before.firingSince ?? now) : undefined
     const fires = when.truth === true && now - (firingSince ?? now) >= rule.forMillis
     if (fires) {
-      return telling(rule, { ...before, episode: before.episode + 1, firingSince, clearingSince: undefined }, seen)
+      return firing(rule, { ...before, episode: before.episode + 1, firingSince, clearingSince: undefined }, seen)
     }
-    return resting({ ...before, firingSince }, rule, when)
+    return notFiring({ ...before, firingSince }, rule, when)
   }
   const isOver = clear === undefined ? not(when.truth) : allOf([clear.truth, not(when.truth)])
   const clearingSince = isOver === undefined ? before.clearingSince : isOver ? (before.clearingSince ?? now) : undefined
   const ends = isOver === true && now - (clearingSince ?? now) >= rule.forMillis
-  if (!ends) return telling(rule, { ...before, clearingSince }, seen)
-  const ended = resting({ ...before, firingSince: undefined, clearingSince: undefined }, rule, clear ?? when)
-  return { ...ended, tell: before.state === "acting" ? "over" : undefined }
+  if (!ends) return firing(rule, { ...before, clearingSince }, seen)
+  const ended = notFiring({ ...before, firingSince: undefined, clearingSince: undefined }, rule, clear ?? when)
+  return { ...ended, notify: before.state === "acting" ? "over" : undefined }
 }
 
 /** Caps stored times at now: a clock that was wrong wrote the later ones. */
 const notAfter = (memory: AlertMemory, now: number): AlertMemory => {
   const clamped = (at: number | undefined) => at && Math.min(at, now)
-  const { firingSince, clearingSince, toldAt } = memory
+  const { firingSince, clearingSince, alertedAt } = memory
   return {
     ...memory,
     firingSince: clamped(firingSince),
     clearingSince: clamped(clearingSince),
-    toldAt: clamped(toldAt),
+    alertedAt: clamped(alertedAt),
   }
 }
 
 /** The rule does not fire. */
-const resting = (memory: AlertMemory, { forMillis }: AlertRule, { truth, sentence }: Evaluation): Alerted => {
+const notFiring = (memory: AlertMemory, { forMillis }: AlertRule, { truth, sentence }: Evaluation): Alerted => {
   const isPending = memory.firingSince !== undefined
   return {
     ...memory,
     state: isPending ? "pending" : "inactive",
     reason: truth === undefined ? "no_data" : isPending ? "pending" : "in_band",
     detail: isPending && truth === true ? `${sentence}; must stay so for ${timeText(forMillis)}` : sentence,
-    tell: undefined,
+    notify: undefined,
   }
 }
 
 /** The rule fires: it alerts once, within its hours and after its cooldown. */
-const telling = (
+const firing = (
   { during, cooldownMillis }: AlertRule,
   memory: AlertMemory,
   { when: { sentence }, now }: { readonly when: Evaluation; readonly now: number },
 ): Alerted => {
-  const silent = (reason: HoldReason, why: string): Alerted => ({
+  const held = (reason: HoldReason, why: string): Alerted => ({
     ...memory,
     state: "holding",
     reason,
     detail: `${sentence}; ${why}`,
-    tell: undefined,
+    notify: undefined,
   })
-  if (memory.state === "acting") return { ...memory, reason: undefined, detail: sentence, tell: undefined }
+  if (memory.state === "acting") return { ...memory, reason: undefined, detail: sentence, notify: undefined }
   const hours = during === undefined ? undefined : hoursAt(during, now)
-  if (hours?.open === false) return silent("outside_hours", `alerts are sent from ${instantText(hours.until)}`)
-  const free = (memory.toldAt ?? -Infinity) + cooldownMillis
-  if (now < free) return silent("cooldown", `the last alert was less than ${timeText(cooldownMillis)} ago`)
-  return { ...memory, state: "acting", toldAt: now, reason: undefined, detail: sentence, tell: "fires" }
+  if (hours?.open === false) return held("outside_hours", `alerts are sent from ${instantText(hours.until)}`)
+  const free = (memory.alertedAt ?? -Infinity) + cooldownMillis
+  if (now < free) return held("cooldown", `the last alert was less than ${timeText(cooldownMillis)} ago`)
+  return { ...memory, state: "acting", alertedAt: now, reason: undefined, detail: sentence, notify: "fires" }
 }
 
 /** One evaluation of an alert rule, without its notifications. */
@@ -123,7 +123,7 @@ export const evaluateAlerts = (
   rules.map((rule) => {
     const { now } = facts
     const before = memories.get(memoryKey(rule.name, alertSubject))
-    const { tell, ...kept } = evaluateAlert(rule, facts, before)
+    const { notify, ...kept } = evaluateAlert(rule, facts, before)
     const memory: RuleMemory = {
       ...kept,
       rule: rule.name,
@@ -133,7 +133,7 @@ export const evaluateAlerts = (
       reasonSince: before !== undefined && before.reason === kept.reason ? before.reasonSince : now,
       decidedAt: now,
     }
-    return { rule, memory, before, notice: tell === undefined ? undefined : noticeOf(rule, memory, before) }
+    return { rule, memory, before, notice: notify === undefined ? undefined : noticeOf(rule, memory, before) }
   })
 
 const noticeOf = (

@@ -86,7 +86,7 @@ export class SpendLog extends Context.Service<
      */
     readonly close: (intentId: string, executedAt: number | undefined) => Effect.Effect<void, StoreError>
     /** Judges and records in one transaction: of two at once the second sees what the first recorded. */
-    readonly inTurn: <A, E, R>(
+    readonly atomic: <A, E, R>(
       effect: Effect.Effect<A, E, R>,
     ) => Effect.Effect<A, E | StoreError, Exclude<R, WriteAccess>>
     /**
@@ -159,10 +159,10 @@ export class SpendLog extends Context.Service<
           sql.write`UPDATE spends SET ended_at = coalesce(${executedAt ?? null}, spent_at)
             WHERE intent_id = ${intentId} AND ended_at IS NULL`.pipe(Effect.asVoid, change(sql, "SpendLog.close")),
         // A savepoint of its own: a refusal takes back what it wrote, and its transaction goes on.
-        inTurn: (effect) =>
+        atomic: (effect) =>
           sql
             .withTransaction(effect)
-            .pipe(Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "SpendLog.inTurn", cause }))),
+            .pipe(Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "SpendLog.atomic", cause }))),
         used: ({ from, to, assetId, since, except }) =>
           remembered(
             `${assetId} ${rounded(since)}`,

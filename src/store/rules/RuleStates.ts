@@ -23,7 +23,7 @@ const MemoryRow = Schema.Struct({
   reasonSince: Schema.Int,
   decidedAt: Schema.Int,
   clearingSince: Schema.NullOr(Schema.Int),
-  toldAt: Schema.NullOr(Schema.Int),
+  alertedAt: Schema.NullOr(Schema.Int),
 })
 
 const OldestRow = Schema.Struct({ seq: Schema.Int, at: Schema.Int })
@@ -68,7 +68,7 @@ export class RuleStates extends Context.Service<RuleStates, Decisions & Requests
             reason_since: memory.reasonSince,
             decided_at: memory.decidedAt,
             clearing_since: memory.clearingSince ?? null,
-            told_at: memory.toldAt ?? null,
+            told_at: memory.alertedAt ?? null,
           }
           held?.set(memoryKey(memory.rule, memory.subject), memory)
           yield* sql.write`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
@@ -91,15 +91,15 @@ export class RuleStates extends Context.Service<RuleStates, Decisions & Requests
       )
       const stored = sql`SELECT rule, subject, episode, firing_since AS "firingSince", observations,
         last_observation AS "lastObservation", state, reason, detail, reason_since AS "reasonSince",
-        decided_at AS "decidedAt", clearing_since AS "clearingSince", told_at AS "toldAt" FROM rule_states`.pipe(
+        decided_at AS "decidedAt", clearing_since AS "clearingSince", told_at AS "alertedAt" FROM rule_states`.pipe(
         rowsOf(MemoryRow, "RuleStates.all"),
         Effect.map((rows) =>
-          rows.map(({ clearingSince, toldAt, ...row }) => ({
+          rows.map(({ clearingSince, alertedAt, ...row }) => ({
             ...row,
             firingSince: row.firingSince ?? undefined,
             reason: row.reason ?? undefined,
             ...(clearingSince === null ? {} : { clearingSince }),
-            ...(toldAt === null ? {} : { toldAt }),
+            ...(alertedAt === null ? {} : { alertedAt }),
           })),
         ),
       )
