@@ -64,7 +64,7 @@ export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number) => {
     /** Rules whose result may have changed. */
     due: (now: number): ReadonlyArray<AlertRule> =>
       all.filter(({ touched, wakeAt }) => touched || wakeAt <= now).map(({ rule }) => rule),
-    /** Records the results of a round. `facts`: those after it. */
+    /** Records the results of a round. `facts` are those after the round. */
     evaluated: (results: ReadonlyArray<AlertResult>, facts: ConditionFacts, silentSince: number | undefined): void => {
       for (const { rule } of results) byName.get(rule.name)!.touched = false
       for (const result of results) {
@@ -89,7 +89,7 @@ const byPart = (all: ReadonlyArray<Alarm>, keyOf: (part: Part) => string | undef
   return found
 }
 
-/** The account of a condition that it is stale: its first balance ends "never observed". */
+/** Account of a `Stale` condition, which its first balance may end. */
 const staleAccount = (part: Part): string | undefined =>
   part._tag === "Stale" && part.party !== undefined && part.asset !== undefined
     ? accountKey(part.party.publicKey, part.asset.id)

@@ -2,7 +2,14 @@ import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import { makeDrawing } from "./Drawing.ts"
 import { makeVirtualTreasury, type VirtualTreasury } from "./VirtualTreasury.ts"
-import { isSigned, type Paid, type RaisedAlert, type SignedPaid, type WorldEvent, type WorldSettings } from "./World.ts"
+import {
+  type DecidedPayment,
+  isSigned,
+  type RaisedAlert,
+  type SignedPayment,
+  type WorldEvent,
+  type WorldSettings,
+} from "./World.ts"
 
 /** Simulated result of the rules. Times are Unix milliseconds. */
 export type Backtest = Awaited<ReturnType<typeof runBacktest>>
@@ -45,7 +52,7 @@ export const runBacktest = async (options: BacktestOptions) => {
     holds: entries.flatMap(({ subject, millis }) =>
       [...millis].map(([reason, spent]) => ({ rule: subject.rule.name, subject: subject.name, reason, millis: spent })),
     ),
-    drawing: drawing?.drawn(treasury),
+    drawing: drawing?.toDrawing(treasury),
   }
 }
 
@@ -67,18 +74,18 @@ const conditionsOf = ({ alarms, raised }: VirtualTreasury, until: number) =>
   })
 
 /** Outcome of the payments that needed the approval of each group of operators. */
-const approvalsOf = (paid: ReadonlyArray<Paid>) =>
+const approvalsOf = (paid: ReadonlyArray<DecidedPayment>) =>
   [...Map.groupBy(paid, ({ group }) => group?.name)].flatMap(([group, own]) => {
     if (group === undefined) return []
-    const count = (is: (one: Paid) => boolean) => own.filter(is).length
-    const ended = (wanted: Paid["state"]) => count(({ state }) => state === wanted)
+    const count = (is: (one: DecidedPayment) => boolean) => own.filter(is).length
+    const ended = (wanted: DecidedPayment["state"]) => count(({ state }) => state === wanted)
     const [lapsed, denied, waiting] = [ended("rejected"), ended("denied"), ended("waiting")]
     return [{ group, asked: own.length, approved: count(isSigned), lapsed, denied, waiting }]
   })
 
 /** Amounts paid under each line of the policy on each day (UTC). */
-const daysOf = (paid: ReadonlyArray<SignedPaid>) => {
-  const dayOf = ({ signedAt }: SignedPaid) => new Date(signedAt).toISOString().slice(0, 10)
+const daysOf = (paid: ReadonlyArray<SignedPayment>) => {
+  const dayOf = ({ signedAt }: SignedPayment) => new Date(signedAt).toISOString().slice(0, 10)
   const counted = paid.filter(({ state }) => state !== "failed")
   const days = Map.groupBy(counted, (one) => `${dayOf(one)} ${one.line} ${one.intent.payment.asset}`)
   return [...days.values()].map((own) => {
@@ -137,11 +144,11 @@ export interface Sides<A> {
 }
 
 /** Difference between the results of two sets of rules. */
-export interface PaymentDifference extends Sides<Paid> {
+export interface PaymentDifference extends Sides<DecidedPayment> {
   readonly alerts: Sides<RaisedAlert>
 }
 
-const paidKey = ({ intent: { payment } }: Paid): string =>
+const paidKey = ({ intent: { payment } }: DecidedPayment): string =>
   [payment.fromKey, payment.toKey, payment.assetId, payment.amount].join("|")
 
 const alertKey = ({ kind, rule, subject }: RaisedAlert): string => [kind, rule, subject].join("|")

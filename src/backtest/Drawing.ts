@@ -19,9 +19,9 @@ export interface Line {
   readonly least: number | undefined
   readonly most: number | undefined
   readonly floor: number | undefined
-  /** Columns (with fractions) of payments that it made and got. */
+  /** Columns (with fractions) of the payments that it made and received. */
   readonly paid: ReadonlyArray<number>
-  readonly got: ReadonlyArray<number>
+  readonly received: ReadonlyArray<number>
   readonly holds: ReadonlyArray<HoldSpan>
   /** Columns between which the condition of an alert rule on it was true. */
   readonly alerts: ReadonlyArray<{ readonly rule: string; readonly from: number; readonly until: number }>
@@ -42,7 +42,7 @@ export interface Drawing {
   readonly lines: ReadonlyArray<Line>
 }
 
-/** Hold reasons that mean that nothing is needed now. */
+/** Hold reasons of a subject that needs nothing now. */
 const calm: ReadonlySet<string> = new Set(["in_band", "not_due", "pending", "in_flight", "settling"])
 
 interface Trace {
@@ -83,7 +83,7 @@ export const makeDrawing = (from: number, to: number) => {
       open.set(key, state)
     },
   }
-  const drawn = ({ ledger, entries, alarms }: VirtualTreasury): Drawing => {
+  const toDrawing = ({ ledger, entries, alarms }: VirtualTreasury): Drawing => {
     for (const state of open.values()) listener.decided?.({ ...state, at: to, reason: undefined })
     const lines = [...traces].flatMap(([key, trace]): ReadonlyArray<Line> => {
       fill(trace, columns)
@@ -105,10 +105,10 @@ export const makeDrawing = (from: number, to: number) => {
           name,
           lows: numbers(trace.lows, units),
           highs: numbers(trace.highs, units),
-          ...bandOf(holding, units),
+          ...bandEdges(holding, units),
           floor: floor === undefined ? undefined : units(floor),
           paid: signedIn("fromKey"),
-          got: signedIn("toKey"),
+          received: signedIn("toKey"),
           holds: own.flatMap(({ subject }) => spans.get(`${subject.rule.name}|${subject.name}`) ?? []),
           alerts: alarms
             .filter(({ rule }) => isAbout(rule, key))
@@ -124,7 +124,7 @@ export const makeDrawing = (from: number, to: number) => {
     })
     return { columns, from, to, lines: lines.toSorted((a, b) => (a.name < b.name ? -1 : 1)) }
   }
-  return { listener, drawn }
+  return { listener, toDrawing }
 }
 
 const isAbout = (rule: AlertRule, key: string): boolean =>
@@ -151,7 +151,7 @@ const numbers = (line: ReadonlyArray<bigint | undefined>, units: (one: bigint) =
     return one === undefined ? Number.NaN : units(one)
   })
 
-const bandOf = ({ outside }: Holding, units: (one: bigint) => number): Pick<Line, "least" | "most"> => {
+const bandEdges = ({ outside }: Holding, units: (one: bigint) => number): Pick<Line, "least" | "most"> => {
   const least = outside.flatMap(({ band }) => (band.least === undefined ? [] : [units(band.least)]))
   const most = outside.flatMap(({ band }) => (band.most === undefined ? [] : [units(band.most)]))
   return {
@@ -172,7 +172,7 @@ const accountOfRules = (key: string, entries: VirtualTreasury["entries"]) => {
   return undefined
 }
 
-/** The same of an account that only conditions watch. */
+/** Name, decimals and floor of an account that only conditions watch. */
 const accountOfConditions = (key: string, alarms: VirtualTreasury["alarms"]): ReturnType<typeof accountOfRules> => {
   for (const part of alarms.flatMap(({ rule }) => partsOf(rule))) {
     if (!("account" in part)) continue

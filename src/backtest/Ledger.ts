@@ -2,11 +2,11 @@ import type { Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { nanosOf } from "../domain/Time.ts"
-import { approvalFor, lineFor, type Policy } from "../rules/policy/Policy.ts"
+import { approvalFor, lineFor } from "../rules/policy/Policy.ts"
 import type { Level } from "../rules/Rule.ts"
 import { accountKey, transferFee } from "../rules/Snapshot.ts"
 import { intentFor, type Subject } from "../rules/Subject.ts"
-import type { Paid, WorldEvent, WorldSettings } from "./World.ts"
+import type { DecidedPayment, WorldEvent, WorldSettings } from "./World.ts"
 
 /** An open payment: its index among all payments, and the time of its block. */
 interface Flight {
@@ -19,14 +19,14 @@ type BalanceEvent = Extract<WorldEvent, { kind: "set" | "move" }>
 /** Accounts, and the payments between them. */
 export type MemoryLedger = ReturnType<typeof makeLedger>
 
-/** Time of the block that includes a payment signed at `at`. It includes nothing decided in its own moment. */
+/** Time of the block that includes a payment signed at `at`: never `at` itself. */
 export const blockAfter = (at: number, { settlesMillis }: Pick<WorldSettings, "settlesMillis">): number =>
   at + Math.max(1, settlesMillis)
 
 export const makeLedger = (settings: WorldSettings) => {
   const { policy, parameters, assets } = settings
   const holdings = new Map<string, Holding>()
-  const paid: Array<Paid> = []
+  const paid: Array<DecidedPayment> = []
   let flights: ReadonlyArray<Flight> = []
   let unsigned: ReadonlyArray<number> = []
   let settled: Array<Intent> = []
@@ -44,7 +44,7 @@ export const makeLedger = (settings: WorldSettings) => {
     measure(moved, at)
     return moved
   }
-  /** Moves the money; returns the fee, undefined where the payer does not have it. */
+  /** Moves the amount and the fee. Returns the fee; undefined if the payer cannot pay both. */
   const transfer = ({ payment, command }: Intent, at: number): bigint | undefined => {
     const quantum = assets.get(payment.assetId)?.quantum ?? 0n
     const fee =
@@ -55,41 +55,41 @@ export const makeLedger = (settings: WorldSettings) => {
     if (command !== "withdraw") move(payment.toKey, payment.assetId, payment.amount, at)
     return fee
   }
-  const change = (id: IntentId, state: Paid["state"], intent: Partial<Intent>, signedAt?: number): Paid => {
+  const update = (id: IntentId, change: Partial<DecidedPayment>, intent: Partial<Intent>): DecidedPayment => {
     const index = Number(id) - 1
     const before = paid[index]!
-    const after: Paid = { ...before, state, signedAt, intent: { ...before.intent, ...intent } }
+    const after: DecidedPayment = { ...before, ...change, intent: { ...before.intent, ...intent } }
     paid[index] = after
     return after
   }
-  const settleOne = ({ index, dueAt }: Flight): Paid => {
-    const { intent, signedAt } = paid[index]!
+  const settleOne = ({ index, dueAt }: Flight): DecidedPayment => {
+    const { intent } = paid[index]!
     const fee = transfer(intent, dueAt)
     const state = fee === undefined ? "failed" : "confirmed"
     const settledAt = nanosOf(dueAt)
-    const after = change(intent.id, state, { state, fee, settledAt, updatedAt: dueAt }, signedAt)
+    const after = update(intent.id, { state }, { state, fee, settledAt, updatedAt: dueAt })
     settled.push(after.intent)
     return after
   }
-  const sign = (id: IntentId, at: number): Paid => {
+  const sign = (id: IntentId, at: number): DecidedPayment => {
     const index = Number(id) - 1
     unsigned = unsigned.filter((one) => one !== index)
     flights = [...flights, { index, dueAt: blockAfter(at, settings) }]
-    return change(id, "open", { state: "in_flight", updatedAt: at }, at)
+    return update(id, { state: "open", signedAt: at }, { state: "in_flight", updatedAt: at })
   }
   return {
     holdings: holdings as ReadonlyMap<string, Holding>,
     /** Returns the account; a new one is created. */
     holding,
-    paid: paid as ReadonlyArray<Paid>,
+    paid: paid as ReadonlyArray<DecidedPayment>,
     sign,
-    byId: (id: IntentId): Paid => paid[Number(id) - 1]!,
-    reserve: (id: IntentId, at: number, detail: string): Paid =>
-      change(id, "waiting", { state: "reserved", detail, updatedAt: at }),
+    byId: (id: IntentId): DecidedPayment => paid[Number(id) - 1]!,
+    reserve: (id: IntentId, at: number, detail: string): DecidedPayment =>
+      update(id, { state: "waiting" }, { state: "reserved", detail, updatedAt: at }),
     /** Ends a payment that was never signed. */
-    drop: (id: IntentId, state: "rejected" | "denied", at: number, detail: string): Paid => {
+    drop: (id: IntentId, state: "rejected" | "denied", at: number, detail: string): DecidedPayment => {
       unsigned = unsigned.filter((one) => one !== Number(id) - 1)
-      const dropped = change(id, state, { state, detail, updatedAt: at })
+      const dropped = update(id, { state }, { state, detail, updatedAt: at })
       settled.push(dropped.intent)
       return dropped
     },
@@ -106,21 +106,21 @@ export const makeLedger = (settings: WorldSettings) => {
       measure(changed, event.at)
       return changed
     },
-    /** Decides it, and signs it at once where it needs no approval. */
+    /** Records the decided payment, and signs it at once if it needs no approval. */
     pay: (
       subject: Subject,
       payment: Payment,
       { at, detail, episode }: { readonly at: number; readonly detail: string; readonly episode: number },
-    ): Paid => {
+    ): DecidedPayment => {
       const id = `${paid.length + 1}` as IntentId
       const intent: Intent = {
         ...intentFor(subject, payment, { id, treasury: "", episode, detail, policy, at }),
         state: "awaiting_approval",
       }
       const { fromKey: from, toKey: to, assetId, amount } = payment
-      const group = approvalFor(lineFor(policy, { from, to, assetId }), amount)
-      const line = lineOf(policy, payment)
-      const decided: Paid = {
+      const line = lineFor(policy, { from, to, assetId })
+      const group = approvalFor(line, amount)
+      const decided: DecidedPayment = {
         rule: intent.rule,
         subject: intent.subject,
         at,
@@ -128,7 +128,7 @@ export const makeLedger = (settings: WorldSettings) => {
         signedAt: undefined,
         group,
         intent,
-        line,
+        line: line?.line ?? 0,
       }
       unsigned = [...unsigned, paid.length]
       paid.push(decided)
@@ -137,7 +137,7 @@ export const makeLedger = (settings: WorldSettings) => {
     /** Time of the next block with a payment; infinite if none is open. */
     nextBlock: () => flights[0]?.dueAt ?? Number.POSITIVE_INFINITY,
     /** Settles the payments whose block has come, and returns them. */
-    settle: (now: number): ReadonlyArray<Paid> => {
+    settle: (now: number): ReadonlyArray<DecidedPayment> => {
       const due = flights.filter(({ dueAt }) => dueAt <= now)
       if (due.length === 0) return []
       flights = flights.filter(({ dueAt }) => dueAt > now)
@@ -154,10 +154,7 @@ export const makeLedger = (settings: WorldSettings) => {
   }
 }
 
-const lineOf = (policy: Policy, { fromKey, toKey, assetId }: Payment): number =>
-  lineFor(policy, { from: fromKey, to: toKey, assetId })?.line ?? 0
-
-/** How long, and how far, a balance was outside a band. */
+/** How long, and how often, a balance was outside a band. */
 interface Outside {
   readonly band: Band
   readonly rule: string

@@ -9,7 +9,7 @@ import { accountKey } from "../rules/Snapshot.ts"
 import { commandOf, type Subject } from "../rules/Subject.ts"
 import { blockAfter, type MemoryLedger } from "./Ledger.ts"
 import type { LimitsUsed } from "./LimitsUsed.ts"
-import type { Paid, PaymentMatcher, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
+import type { DecidedPayment, PaymentMatcher, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 
 /** An operator's approval or rejection. */
 export type OperatorAnswer = Extract<WorldEvent, { kind: "approve" | "reject" }>
@@ -23,7 +23,7 @@ interface SigningMoment {
 }
 
 export interface Waiting {
-  readonly paid: Paid
+  readonly paid: DecidedPayment
   /** Operators who have signed, in the order of their group. */
   readonly by: ReadonlyArray<string>
   /** Unix milliseconds from which on nobody can approve it. */
@@ -73,14 +73,14 @@ export const makePendingApprovals = (
     const { rule, subject } = ledger.byId(wait.id)
     raised.push({ at, severity, kind: "approval", rule, subject, detail: `${wordsOf(intentOf(wait))} ${sentence}` })
   }
-  const drop = (wait: Wait, state: "rejected" | "denied", at: number, why: string): Paid => {
+  const drop = (wait: Wait, state: "rejected" | "denied", at: number, why: string): DecidedPayment => {
     waits = waits.filter((one) => one !== wait)
     const sentence = state === "denied" ? `was not signed: ${why}` : `is rejected: ${why}`
     raise(wait, "ticket", at, sentence)
     return ledger.drop(wait.id, state, at, why)
   }
   /** Approves, rejects or reminds, by signatures and time; undefined if nothing changes. */
-  const judge = (wait: Wait, now: number): Paid | undefined => {
+  const judge = (wait: Wait, now: number): DecidedPayment | undefined => {
     const { group, by, expires } = wait
     if (now >= expires)
       return drop(wait, "rejected", now, `the approval lapsed: ${by.size} of ${group.need} had signed`)
@@ -111,7 +111,8 @@ export const makePendingApprovals = (
   const spendableOf = (intent: Intent, silentSince: number | undefined): bigint => {
     const { fromKey, assetId } = intent.payment
     const since = nanosOf(silentSince ?? 0)
-    const isUnseen = ({ state, intent: { settledAt = 0n } }: Paid) => state === "confirmed" && settledAt >= since
+    const isUnseen = ({ state, intent: { settledAt = 0n } }: DecidedPayment) =>
+      state === "confirmed" && settledAt >= since
     const unseen = silentSince === undefined ? [] : ledger.paid.filter(isUnseen).map((paid) => paid.intent)
     return [...ledger.open(), ...unseen]
       .filter(({ id, payment }) => id !== intent.id && payment.fromKey === fromKey && payment.assetId === assetId)
@@ -120,7 +121,7 @@ export const makePendingApprovals = (
         ledger.holdings.get(accountKey(fromKey, assetId))?.seen?.free ?? 0n,
       )
   }
-  const sign = (wait: Wait, { now, silentSince }: SigningMoment): Paid | undefined => {
+  const sign = (wait: Wait, { now, silentSince }: SigningMoment): DecidedPayment | undefined => {
     const intent = intentOf(wait)
     const { fromKey: from, toKey: to, assetId, amount } = intent.payment
     const spendable = spendableOf(intent, silentSince)
@@ -134,7 +135,7 @@ export const makePendingApprovals = (
   }
   return {
     /** Asks the group to approve a decided payment. */
-    put: ({ at, intent: { id, payment } }: Paid, group: ApprovalGroup, subject: Subject): void => {
+    put: ({ at, intent: { id, payment } }: DecidedPayment, group: ApprovalGroup, subject: Subject): void => {
       const payer = subject.payers.find(({ publicKey }) => publicKey === payment.fromKey)
       const isSlot = commandOf(subject) !== "withdraw"
       const expires = at + group.withinMillis
@@ -160,9 +161,9 @@ export const makePendingApprovals = (
       return undefined
     },
     /** Advances each payment as far as it can go now; returns those that changed. */
-    advance: (moment: SigningMoment): ReadonlyArray<Paid> => {
+    advance: (moment: SigningMoment): ReadonlyArray<DecidedPayment> => {
       const { now } = moment
-      const changed: Array<Paid> = []
+      const changed: Array<DecidedPayment> = []
       for (const wait of waits) {
         const judged = needsSignature(wait) ? judge(wait, now) : undefined
         if (judged !== undefined) changed.push(judged)

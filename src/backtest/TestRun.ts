@@ -4,7 +4,7 @@ import { sumText } from "../domain/Decision.ts"
 import { explainSubject } from "../rules/explain/explain.ts"
 import type { Outcome } from "../rules/step.ts"
 import type { VirtualTreasury } from "./VirtualTreasury.ts"
-import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
+import type { DecidedPayment, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 
 export interface UnmetExpectation {
   readonly at: Place
@@ -19,7 +19,7 @@ export interface UnmetExpectation {
 export interface TestResult {
   readonly plan: PlannedTest
   readonly unmet: ReadonlyArray<UnmetExpectation>
-  readonly paid: ReadonlyArray<Paid>
+  readonly paid: ReadonlyArray<DecidedPayment>
   readonly raised: ReadonlyArray<RaisedAlert>
 }
 
@@ -27,7 +27,7 @@ export interface TestResult {
 export interface TestRun {
   readonly plan: PlannedTest
   readonly treasury: VirtualTreasury
-  readonly paid: Set<Paid["intent"]["id"]>
+  readonly paid: Set<DecidedPayment["intent"]["id"]>
   readonly raised: Set<RaisedAlert>
   readonly unmet: Array<UnmetExpectation>
   /** Milliseconds from the start to the previous expectations; -1 before the first ones. */
@@ -44,7 +44,7 @@ export const whenText = (after: number): string => {
 }
 
 /** "16,000.00 USDT reserve -> hot" */
-export const paidText = ({ intent: { payment, decimals } }: Paid): string =>
+export const paidText = ({ intent: { payment, decimals } }: DecidedPayment): string =>
   `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}`
 
 /** True if it came after the previous expectations. */

@@ -9,7 +9,7 @@ import type { Outcome } from "../rules/step.ts"
 import { closeSpan, isQuiet, type SubjectEntry, wakeOf } from "./Entry.ts"
 import { blockAfter, endMeasure } from "./Ledger.ts"
 import { apply, applyChange, contextOf, type Listener, makePlay, type Play, sendNotices, touchAll } from "./Play.ts"
-import type { Paid, RaisedAlert, UnmatchedAnswer, WorldEvent, WorldSettings } from "./World.ts"
+import type { DecidedPayment, RaisedAlert, UnmatchedAnswer, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Runs rules over a treasury in memory. Its time jumps from event to event. */
 export type VirtualTreasury = ReturnType<typeof makeVirtualTreasury>
@@ -206,7 +206,7 @@ const conclude = (play: Play, { outcome, memory, before, notices }: Conclusion):
 const pay = (
   play: Play,
   { subject }: SubjectEntry,
-  payment: Paid["intent"]["payment"],
+  payment: DecidedPayment["intent"]["payment"],
   detail: string,
   episode: number,
 ): void => {

@@ -16,6 +16,7 @@ export interface PaymentMatcher {
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly rule?: string | undefined
+  /** The pattern as text, for the result of a test. */
   readonly words: string
 }
 
@@ -37,7 +38,7 @@ export type WorldEvent =
       readonly free: bigint
       readonly beside: bigint
     }
-  /** Undefined: the network no longer lists the asset. Decimals are set only for an asset that is not pinned. */
+  /** `status` undefined: the network no longer lists the asset. `decimals`: only of an asset that is not pinned. */
   | {
       readonly kind: "asset"
       readonly at: number
@@ -53,7 +54,7 @@ export type WorldEvent =
       readonly reason: string
       readonly until?: number
     }
-  /** Undefined: the halt and all pauses end. */
+  /** `scope` undefined: the halt and all pauses end. */
   | { readonly kind: "resume"; readonly at: number; readonly scope: string | undefined }
   /** Operators approve or reject each waiting payment that matches. */
   | {
@@ -64,7 +65,7 @@ export type WorldEvent =
       readonly matcher: PaymentMatcher
       readonly place: Place
     }
-  /** `answers`: false from here on no gateway answers, so that rules see no new data; true: they answer again. */
+  /** `answers` false: from here on no gateway answers, so that rules see no new data; true: they answer again. */
   | { readonly kind: "gateway"; readonly at: number; readonly answers: boolean }
 
 /** The simulated treasury and its network. */
@@ -78,7 +79,7 @@ export interface WorldSettings {
   readonly assets: ReadonlyMap<string, { readonly decimals: number; readonly quantum: bigint }>
   /** Undefined: the network has no fee and no minimum amount. */
   readonly parameters: TransferParameters | undefined
-  /** From the decision to the payment's block. */
+  /** Time from the signature to the payment's block. */
   readonly settlesMillis: number
   /** Undefined: the network does not limit transfers of a key. */
   readonly quota: { readonly limit: number; readonly epochMillis: number } | undefined
@@ -88,8 +89,8 @@ export interface WorldSettings {
   readonly everySecond?: boolean
 }
 
-/** A payment that the rules decided. */
-export interface Paid {
+/** A payment that the rules decided, whether or not it was signed. */
+export interface DecidedPayment {
   readonly rule: string
   readonly subject: string
   /** Unix milliseconds of the decision. */
@@ -108,8 +109,8 @@ export interface Paid {
   readonly line: number
 }
 
-export type SignedPaid = Paid & { readonly signedAt: number }
-export const isSigned = (paid: Paid): paid is SignedPaid => paid.signedAt !== undefined
+export type SignedPayment = DecidedPayment & { readonly signedAt: number }
+export const isSigned = (payment: DecidedPayment): payment is SignedPayment => payment.signedAt !== undefined
 
 /** An alert or request. */
 export interface RaisedAlert {

@@ -113,15 +113,15 @@ const alertText = ({ rule, from, until }: Line["alerts"][number], offset: number
   return `<rect x="${fixed(left + from)}" y="${offset}" width="${fixed(Math.max(1, until - from))}" height="${plotHeight}" ${look}><title>${escape(rule)}</title></rect>`
 }
 
-/** Ticks of payments: down and red where the account paid, up and green where it got. */
-const ticksOf = ({ paid, got }: Line, y: number): string => {
+/** Ticks of payments: down and red where the account paid, up and green where it received. */
+const ticksOf = ({ paid, received }: Line, y: number): string => {
   const tick = (x: number, isUp: boolean) =>
     `<polygon transform="translate(${fixed(left + x)},${y})" points="${isUp ? "0,0 4,8 -4,8" : "0,8 4,0 -4,0"}" class="${isUp ? "got" : "paid"}"/>`
-  return [...paid.map((x) => tick(x, false)), ...got.map((x) => tick(x, true))].join("")
+  return [...paid.map((x) => tick(x, false)), ...received.map((x) => tick(x, true))].join("")
 }
 
-const countsText = ({ got, paid }: Line): string =>
-  [got.length > 0 ? `${got.length} received` : "", paid.length > 0 ? `${paid.length} paid` : ""]
+const countsText = ({ paid, received }: Line): string =>
+  [received.length > 0 ? `${received.length} received` : "", paid.length > 0 ? `${paid.length} paid` : ""]
     .filter((one) => one !== "")
     .join(", ")
 

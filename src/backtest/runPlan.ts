@@ -17,7 +17,7 @@ import {
   whenText,
 } from "./TestRun.ts"
 import { makeVirtualTreasury } from "./VirtualTreasury.ts"
-import { isSigned, type Paid, type RaisedAlert, type SignedPaid, type UnmatchedAnswer } from "./World.ts"
+import { type DecidedPayment, isSigned, type RaisedAlert, type SignedPayment, type UnmatchedAnswer } from "./World.ts"
 
 /** Plays a test and compares what happened with what it expects. */
 export const runPlan = async (plan: PlannedTest): Promise<TestResult> => {
@@ -58,12 +58,12 @@ const judge = (run: TestRun, expectation: Expectation, after: number): Unmet => 
 }
 
 /** Payments signed since the previous expectations that no expectation has named. */
-const freshOf = (run: TestRun): ReadonlyArray<SignedPaid> =>
+const freshOf = (run: TestRun): ReadonlyArray<SignedPayment> =>
   run.treasury.ledger.paid
     .filter(isSigned)
     .filter(({ signedAt, intent }) => isSincePrevious(run, signedAt) && !run.paid.has(intent.id))
 
-const gotText = (run: TestRun, fresh: ReadonlyArray<SignedPaid>, after: number): string => {
+const gotText = (run: TestRun, fresh: ReadonlyArray<SignedPayment>, after: number): string => {
   const { start } = run.plan.settings
   const got = fresh.map((paid) => `${paidText(paid)} by ${paid.rule} at ${whenText(paid.signedAt - start)}`)
   return got.length === 0 ? `nothing was paid ${spanText(run, after)}` : got.join("; ")
@@ -191,7 +191,7 @@ const judgeEnd = (run: TestRun, after: number): void => {
 type Wanted = Extract<Expectation, { amount: bigint }>
 
 /** True if it is the expected payment. */
-const isWanted = ({ rule: payer, intent: { payment } }: Paid, wanted: Wanted): boolean =>
+const isWanted = ({ rule: payer, intent: { payment } }: DecidedPayment, wanted: Wanted): boolean =>
   payment.amount === wanted.amount &&
   payment.asset === wanted.asset &&
   payment.from === wanted.from &&
@@ -227,7 +227,7 @@ const judgeWaits = (run: TestRun, wanted: Wanted): Unmet => {
   }
 }
 
-const hasLapsed = ({ group, at, intent }: Paid): boolean =>
+const hasLapsed = ({ group, at, intent }: DecidedPayment): boolean =>
   group !== undefined && intent.updatedAt >= at + group.withinMillis
 
 /** Judges that nobody approved the payment in time, since the previous expectations. */

@@ -8,7 +8,7 @@ import { loadSimulated, readTests } from "../backtest/readTests.ts"
 import { runPlan } from "../backtest/runPlan.ts"
 import { TestFile } from "../backtest/TestFile.ts"
 import { paidText, type TestResult, type UnmetExpectation } from "../backtest/TestRun.ts"
-import type { Paid, RaisedAlert, WorldEvent, WorldSettings } from "../backtest/World.ts"
+import type { DecidedPayment, RaisedAlert, WorldEvent, WorldSettings } from "../backtest/World.ts"
 import { ProcessContext } from "../config/Environment.ts"
 import { shareOf } from "../config/resolve/resolvePolicy.ts"
 import { DurationText, durationMillis, PercentText } from "../config/schema/Fields.ts"
@@ -39,7 +39,7 @@ import { DateText } from "./receipt.ts"
 
 const iso = (millis: number): string => new Date(millis).toISOString()
 
-const paidRow = ({ at, signedAt, group, rule, subject, state, line, intent }: Paid) => {
+const paidRow = ({ at, signedAt, group, rule, subject, state, line, intent }: DecidedPayment) => {
   const { payment, decimals, fee, detail } = intent
   return {
     at: iso(at),

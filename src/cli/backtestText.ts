@@ -1,6 +1,6 @@
 import type { Backtest, PaymentDifference, Sides } from "../backtest/Backtest.ts"
 import { paidText } from "../backtest/TestRun.ts"
-import type { Paid, RaisedAlert } from "../backtest/World.ts"
+import type { DecidedPayment, RaisedAlert } from "../backtest/World.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { instantText, timeText } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
@@ -163,7 +163,7 @@ export const backtestText = (name: string, result: Backtest, past: PastSummary):
 
 /** How two sets of rules differ over the same past. */
 export const differenceText = (here: string, there: string, { alerts, ...paid }: PaymentDifference): string => {
-  const payment = (one: Paid) => `${instantText(one.at)}  ${one.rule}  ${paidText(one)}`
+  const payment = (one: DecidedPayment) => `${instantText(one.at)}  ${one.rule}  ${paidText(one)}`
   return [
     ...sidesText("payments", [here, there], paid, payment),
     ...sidesText("alerts", [here, there], alerts, alertText),
