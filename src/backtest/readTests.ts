@@ -29,10 +29,10 @@ const loadEmbedded = (document: YamlDocument, tree: PlacedMap): Effect.Effect<Tr
     entries: new Map(Object.entries(entries).map(([name, value]) => [name, { name: at, value }])),
   })
   const entries = new Map(tree.entries)
-  const offer = (name: string, value: Placed) => entries.has(name) || entries.set(name, { name: at, value })
-  offer("version", text("1"))
-  offer("name", text("played"))
-  offer("network", map({ chainId: text("played"), gateways: map({ none: text("https://gateway.invalid") }) }))
+  const setDefault = (name: string, value: Placed) => entries.has(name) || entries.set(name, { name: at, value })
+  setDefault("version", text("1"))
+  setDefault("name", text("played"))
+  setDefault("network", map({ chainId: text("played"), gateways: map({ none: text("https://gateway.invalid") }) }))
   const whole = withCode(documentOf({ ...document, tree: { ...tree, entries } }))
   return Effect.flatMap(whole, (embedded) => treasuryOf(embedded, false))
 }

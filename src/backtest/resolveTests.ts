@@ -29,21 +29,28 @@ interface Names {
   readonly report: Reporter
 }
 
+/** The same for events at a time (Unix milliseconds). */
+interface EventNames extends Names {
+  readonly at: number
+}
+
 /** Upper bound of the moments of one repeated step. */
 const momentsMax = 200_000
 
 /** Looks up every name and amount of a file of tests, and reports those that are wrong. */
 export const resolveTests = (file: TestFile, names: Names): ReadonlyArray<PlannedTest> =>
-  file.tests.map((test, i) => resolveTest(test, { ...file.network, ...test.network }, ["tests", i], names))
+  file.tests.map((test, i) =>
+    resolveTest({ ...test, network: { ...file.network, ...test.network } }, ["tests", i], names),
+  )
 
-const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Names): PlannedTest => {
-  const { report } = names
+const resolveTest = (test: TestText, path: Path, { treasury, report }: Names): PlannedTest => {
   const start = Date.parse(test.start)
+  const names: EventNames = { treasury, report, at: start }
   const initial = [
-    ...setEvents(test.balances, [...path, "balances"], start, names),
-    ...assetEvents(test.assets, [...path, "assets"], start, names),
+    ...setEvents(test.balances, [...path, "balances"], names),
+    ...assetEvents(test.assets, [...path, "assets"], names),
   ]
-  const steps = test.steps.flatMap((step, i) => momentsOf(step, [...path, "steps", i], start, names))
+  const steps = test.steps.flatMap((step, i) => momentsOf(step, [...path, "steps", i], names))
   const { ends } = test
   const last = Math.max(...steps.map(({ after }) => after), 0)
   const endsAt = ends?.at === undefined ? last : durationMillis(ends.at)
@@ -63,7 +70,7 @@ const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Na
     name: test.name,
     at: placeOf([...path, "name"], names),
     settings: {
-      ...settingsOf(names.treasury, network, start),
+      ...settingsOf(treasury, test.network ?? {}, start),
       approvedAfterMillis: test.approvedAfter === undefined ? undefined : durationMillis(test.approvedAfter),
     },
     moments: [{ after: 0, events: initial, expected: [] }, ...steps.toSorted((a, b) => a.after - b.after), final],
@@ -94,12 +101,12 @@ const settingsOf = (treasury: Treasury, network: NetworkText, start: number): Wo
 }
 
 /** A step's moments: one for each repetition. */
-const momentsOf = (step: StepText, path: Path, start: number, names: Names): ReadonlyArray<TestMoment> => {
+const momentsOf = (step: StepText, path: Path, names: EventNames): ReadonlyArray<TestMoment> => {
   const { report } = names
   const first = durationMillis(step.at)
   if (first % 1_000 !== 0) report.add([...path, "at"], "rules are evaluated once a second", "write whole seconds")
   const expected = (step.expect ?? []).flatMap((one, i) => resolveExpectation(one, [...path, "expect", i], names))
-  const events = eventsOf(step, path, start + first, names)
+  const events = eventsOf(step, path, { ...names, at: names.at + first })
   if (step.every === undefined) {
     if (step.until !== undefined) report.add([...path, "until"], "until needs every", "add every, or remove it")
     return [{ after: first, events, expected }]
@@ -122,13 +129,14 @@ const momentsOf = (step: StepText, path: Path, start: number, names: Names): Rea
   }))
 }
 
-const eventsOf = (step: StepText, path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> => {
+const eventsOf = (step: StepText, path: Path, names: EventNames): ReadonlyArray<WorldEvent> => {
+  const { at } = names
   const events: Array<WorldEvent> = [
-    ...setEvents(step.set, [...path, "set"], at, names),
-    ...changeEvents(step.change, [...path, "change"], at, names),
-    ...assetEvents(step.assets, [...path, "assets"], at, names),
+    ...setEvents(step.set, [...path, "set"], names),
+    ...changeEvents(step.change, [...path, "change"], names),
+    ...assetEvents(step.assets, [...path, "assets"], names),
+    ...answerEvents(step, path, names),
   ]
-  events.push(...answerEvents(step, path, at, names))
   if (step.gateway !== undefined) events.push({ kind: "gateway", at, answers: step.gateway === "answers" })
   if (step.halt !== undefined) events.push({ kind: "halt", at, reason: step.halt })
   if (step.resume !== undefined)
@@ -136,23 +144,14 @@ const eventsOf = (step: StepText, path: Path, at: number, names: Names): Readonl
   if (step.pause !== undefined) {
     const { scope, reason = "the test", for: length } = step.pause
     checkScope(scope, [...path, "pause", "scope"], names)
-    events.push({
-      kind: "pause",
-      at,
-      scope,
-      reason,
-      ...(length === undefined ? {} : { until: at + durationMillis(length) }),
-    })
+    const until = length === undefined ? {} : { until: at + durationMillis(length) }
+    events.push({ kind: "pause", at, scope, reason, ...until })
   }
   return events
 }
 
-const answerEvents = (
-  { approve, reject }: StepText,
-  path: Path,
-  at: number,
-  names: Names,
-): ReadonlyArray<WorldEvent> => {
+const answerEvents = ({ approve, reject }: StepText, path: Path, names: EventNames): ReadonlyArray<WorldEvent> => {
+  const { at } = names
   const events: Array<WorldEvent> = []
   if (approve !== undefined) {
     const { by, ...text } = approve
@@ -192,10 +191,10 @@ const accountsIn = function* <A>(
   }
 }
 
-const setEvents = (map: StepText["set"], path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> =>
+const setEvents = (map: StepText["set"], path: Path, names: EventNames): ReadonlyArray<WorldEvent> =>
   [...accountsIn(map, path, names)].map(({ party, asset, value, path: place }): WorldEvent => {
     const account = accountKey(party.publicKey, asset.id)
-    const { report } = names
+    const { report, at } = names
     if (typeof value === "string") return { kind: "set", at, account, free: report.amount(place, value, asset) }
     const free = value.free === undefined ? undefined : report.amount([...place, "free"], value.free, asset)
     const total = value.total === undefined ? undefined : report.amount([...place, "total"], value.total, asset)
@@ -211,15 +210,16 @@ const setEvents = (map: StepText["set"], path: Path, at: number, names: Names): 
     }
   })
 
-const changeEvents = (map: StepText["change"], path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> =>
+const changeEvents = (map: StepText["change"], path: Path, names: EventNames): ReadonlyArray<WorldEvent> =>
   [...accountsIn(map, path, names)].map(({ party, asset, value, path: place }): WorldEvent => {
     const units = names.report.amount(place, value.replace(/^[+-]/, ""), asset)
     const free = value.startsWith("-") ? -units : units
-    return { kind: "move", at, account: accountKey(party.publicKey, asset.id), free, beside: 0n }
+    return { kind: "move", at: names.at, account: accountKey(party.publicKey, asset.id), free, beside: 0n }
   })
 
-const assetEvents = (map: StepText["assets"], path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> =>
+const assetEvents = (map: StepText["assets"], path: Path, names: EventNames): ReadonlyArray<WorldEvent> =>
   Object.entries(map ?? {}).flatMap(([symbol, written]): ReadonlyArray<WorldEvent> => {
+    const { at } = names
     const statusOf = (word: AssetStatusWord | "unlisted") => (word === "unlisted" ? undefined : word)
     if (typeof written !== "string") {
       return [
@@ -253,11 +253,7 @@ const resolveExpectation = (text: ExpectationText, path: Path, names: Names): Re
   if (kind === undefined) return []
   for (const key of Object.keys(text)) {
     if (key === kind || otherKeys[kind].includes(key as keyof ExpectationText)) continue
-    report.add(
-      [...path, key],
-      `"${key}" says nothing about ${kind}`,
-      `beside ${kind} stand ${otherKeys[kind].join(", ")}`,
-    )
+    report.add([...path, key], `"${key}" says nothing about ${kind}`, `${kind} takes ${otherKeys[kind].join(", ")}`)
   }
   checkRule(text.rule, path, names)
   const expectation = resolve(kind, text, path, names)
@@ -285,7 +281,7 @@ const resolve = (
     return { kind, alert: text.alert ?? "", rule, subject: text.account === undefined ? undefined : subject, because }
   if (rule !== undefined && subject !== undefined)
     return { kind, rule, subject, reason: text.holds ?? "in_band", because }
-  if (rule === undefined) names.report.add(path, "it does not say which rule holds", "add rule: NAME")
+  if (rule === undefined) names.report.add(path, "the expectation names no rule", "add rule: NAME")
   return undefined
 }
 
@@ -312,7 +308,7 @@ const resolvePayment = (
 const resolveBalance = (text: ExpectationText, path: Path, { treasury, report }: Names): Expectation | undefined => {
   const [name = "", symbol = "", rest] = (text.account ?? "").split("/")
   if (symbol === "" || rest !== undefined) {
-    report.add([...path, "account"], "the balance is of no account", 'add account: PARTY/ASSET, such as "hot/USDT"')
+    report.add([...path, "account"], "the balance names no account", 'add account: PARTY/ASSET, such as "hot/USDT"')
     return undefined
   }
   const party = partyOf(name, [...path, "account"], treasury.parties, report)
@@ -334,7 +330,11 @@ const subjectIn = (text: ExpectationText, path: Path, { treasury, report }: Name
   const known = subjectsOf(rule).map(({ name }) => name)
   if (text.account === undefined) {
     if (known.length === 1 || text.holds === undefined) return known[0]
-    report.add(path, `it does not say which account of ${rule.name} is meant`, `add account: ${known.join(" | ")}`)
+    report.add(
+      path,
+      `the expectation does not say which account of ${rule.name} is meant`,
+      `add account: ${known.join(" | ")}`,
+    )
     return undefined
   }
   if (known.includes(text.account)) return text.account
