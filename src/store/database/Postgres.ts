@@ -19,7 +19,7 @@ import {
 import { markOf, movedQuery } from "./moved.ts"
 import { type Held, leaseRow, openLease, releaseLease, serverMillis, trustedShare, usePostgres } from "./pgLease.ts"
 import { causeText, StoreError } from "./StoreError.ts"
-import { again, amongCauses, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf } from "./sqlStates.ts"
+import { amongCauses, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf, withRetry } from "./sqlStates.ts"
 import { Backend, makeWrites, tablesWritten, type Writes } from "./Writes.ts"
 
 /** Longest search for the result of a COMMIT without an answer: the server gives up the transaction sooner. */
@@ -194,7 +194,7 @@ const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, te
   const { lost, begin, settle } = makeTransactions({ connections, treasury, held, terms, writes })
   /** One statement of its own: it only reads, so it may be asked again. */
   const reading = connectionOf(writes, (use) =>
-    again(Effect.scoped(Effect.flatMap(connections.session(treasury), use))),
+    withRetry(Effect.scoped(Effect.flatMap(connections.session(treasury), use))),
   )
 
   const oneAtATime = yield* Semaphore.make(1)

@@ -1,7 +1,7 @@
 import { Context, Effect, type Fiber } from "effect"
 import type { SqlClient, SqlConnection, SqlError, Statement } from "effect/sql"
 import { storeError } from "./StoreError.ts"
-import { again } from "./sqlStates.ts"
+import { withRetry } from "./sqlStates.ts"
 
 interface Access {
   /** A part that joined the transaction failed: it must not become durable. */
@@ -77,7 +77,7 @@ export const makeSql = (client: SqlClient.SqlClient): Sql => {
       const undone = Effect.onError(() => takenBack)
       return Effect.withFiber((fiber) => {
         const access = accessOf(fiber)
-        if (access === undefined) return again(undone(inTransaction(effect)))
+        if (access === undefined) return withRetry(undone(inTransaction(effect)))
         return undone(isJoined ? join(effect, access) : inTransaction(effect))
       })
     }

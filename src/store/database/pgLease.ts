@@ -15,7 +15,7 @@ import {
 import { pgDefinitions, pgVersion, toThisVersion } from "./pgSchema.ts"
 import { Sql } from "./Sql.ts"
 import { storeError } from "./StoreError.ts"
-import { again, realSleep, StoreRefusal } from "./sqlStates.ts"
+import { realSleep, StoreRefusal, withRetry } from "./sqlStates.ts"
 
 /** Share of the lease's time for which its holder relies on it. The rest is for statements in flight. */
 export const trustedShare = 0.8
@@ -182,7 +182,7 @@ export const openLease = Effect.fnUntraced(function* (
   const { session, releases, taking } = yield* Connections
   const end = performance.now() + terms.waitMillis
   const inSession = <A>(use: (at: PgConnection) => Effect.Effect<A, SqlError.SqlError>) =>
-    again(Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, use(at)))))
+    withRetry(Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, use(at)))))
   const take = (silent: OtherLease | undefined) =>
     Effect.suspend(() => {
       taking.add(treasury)
@@ -227,7 +227,7 @@ export const releaseLease = (treasury: string, held: Held) =>
     yield* ask(at, "UPDATE leases SET until = 0 WHERE holder = $1 AND epoch = $2", [held.holder, held.epoch])
     yield* ask(at, "SELECT pg_notify($1, $2)", [releasesChannel, treasury])
     yield* ask(at, "COMMIT")
-  }).pipe(Effect.scoped, again, Effect.ignore)
+  }).pipe(Effect.scoped, withRetry, Effect.ignore)
 
 /** The process that runs the treasury, of those that share its store; undefined where none does, or none shares it. */
 export const leaseHolder = Effect.gen(function* () {

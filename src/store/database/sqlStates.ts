@@ -24,7 +24,7 @@ export const amongCauses = <A>(error: unknown, find: (cause: object) => A | unde
 /** PostgreSQL's SQLSTATE for the failure; one of the client's own for a connection; undefined where none is known. */
 export const sqlStateOf = (error: unknown): string | undefined =>
   amongCauses(error, (cause) => {
-    // A state has a digit, as codes of the operating system such as EPIPE have none.
+    // A SQLSTATE has a digit; codes of the operating system, such as EPIPE, have none.
     const isState = /^(?=.*[0-9])[0-9A-Z]{5}$/
     if (Predicate.hasProperty(cause, "code") && typeof cause.code === "string" && isState.test(cause.code)) {
       return cause.code
@@ -42,14 +42,14 @@ export const sqlStateOf = (error: unknown): string | undefined =>
 export const refusalOf = (error: unknown): StoreRefusal["kind"] | undefined =>
   amongCauses(error, (cause) => (cause instanceof StoreRefusal ? cause.kind : undefined))
 
-/** Failures that are no mistake of ours: connection, conflict, intervention of an operator, a frozen process. */
+/** SQLSTATEs of a lost connection, a conflict, an operator's intervention, a transaction that idled too long. */
 const transient = /^(?:08|40|57|25P03)/
 
 /** True if the same may succeed a moment later, and nothing of it was done. */
 export const isTransient = (error: unknown): boolean =>
   refusalOf(error) === undefined && transient.test(sqlStateOf(error) ?? "")
 
-/** Waits before the tries after a lost connection or a conflict. */
+/** Waits before each retry. */
 const retriesMillis = [50, 300, 1_500]
 
 /** Sleeps by the machine's timer, also under a test clock: the server's time is real. */
@@ -59,13 +59,13 @@ export const realSleep = (millis: number) =>
     return Effect.sync(() => clearTimeout(timer))
   })
 
-/** Tries again what a lost connection, a conflict or a restart of the server ended; the bound is `retriesMillis`. */
-export const again = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
-  const from = (tried: number): Effect.Effect<A, E, R> =>
+/** Retries after a lost connection, a conflict or a restart of the server, at most `retriesMillis.length` times. */
+export const withRetry = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+  const attempt = (retries: number): Effect.Effect<A, E, R> =>
     Effect.catchIf(
       effect,
-      (error) => tried < retriesMillis.length && isTransient(error),
-      () => Effect.andThen(realSleep(retriesMillis[tried]!), from(tried + 1)),
+      (error) => retries < retriesMillis.length && isTransient(error),
+      () => Effect.andThen(realSleep(retriesMillis[retries]!), attempt(retries + 1)),
     )
-  return from(0)
+  return attempt(0)
 }

@@ -39,7 +39,7 @@ export const IntentRow = Schema.Struct({
   askedAt: Schema.NullOr(Schema.Int),
 })
 
-/** Names each field: a rest of the row would be copied key by key for every intent that is read. */
+/** Names each field: a rest pattern would copy the row key by key for every intent that is read. */
 export const toIntent = (row: typeof IntentRow.Type): Intent => ({
   id: row.id,
   treasury: row.treasury,
@@ -210,8 +210,8 @@ export interface SeenEvidence {
   readonly detail: string
 }
 
-/** A person's word: journalled with the change that it brings about. */
-interface PersonsWord {
+/** A person's request, journalled with the change that it causes. */
+interface PersonsRequest {
   readonly verb: string
   readonly author: string
   readonly reason: string
@@ -221,15 +221,15 @@ interface PersonsWord {
 export interface Settlement {
   readonly detail: string
   /** The person who requested it, if one did. */
-  readonly by?: PersonsWord
+  readonly by?: PersonsRequest
   readonly fee?: bigint | undefined
   /** Block time, Unix nanoseconds. */
   readonly settledAt?: bigint | undefined
-  /** Set when its approvers are asked again: the start of their time, Unix milliseconds. */
+  /** Start of the approvers' time (Unix milliseconds), where they are asked again. */
   readonly askedAt?: number | undefined
 }
 
-/** A solution, and the transaction hashes that it gives both wire forms. */
+/** A proof of work, and the transaction's hash in each wire form with it. */
 export interface SolvedWork {
   readonly tid: string
   readonly nonce: bigint

@@ -27,23 +27,23 @@ const MemoryRow = Schema.Struct({
 })
 
 const OldestRow = Schema.Struct({ seq: Schema.Int, at: Schema.Int })
-/** Decisions forgotten at once: more would stop everything else for too long. */
+/** Decisions deleted in one transaction: more would block all other work for too long. */
 const prunedAtOnce = 5_000
 
 /** Timers, episode counters and the present decision of each rule and subject. */
 interface Decisions {
   readonly all: Effect.Effect<ReadonlyArray<RuleMemory>, StoreError>
-  /** By `memoryKey`. Read once, and again after `forget`: a number says which reading it is. */
+  /** By `memoryKey`, from a cache; `reading` counts how often the cache was filled. */
   readonly byKey: Effect.Effect<{ readonly memories: Memories; readonly reading: number }, StoreError>
-  /** The next question reads the store: for when a transaction with changes in it was not committed. */
+  /** Empties the cache: for when a transaction with changes in it was not committed. */
   readonly forget: Effect.Effect<void>
-  /** Forgets decisions before a time (Unix milliseconds). What is in force now stays in the memories. */
+  /** Deletes the history before a time (Unix milliseconds). The decisions in force now stay in the memories. */
   readonly prune: (before: number) => Effect.Effect<void, StoreError>
   /** Stores the memory; a decision that changed its kind or reason is also kept as history. */
   readonly save: (memory: RuleMemory, before: RuleMemory | undefined) => Effect.Effect<void, StoreError>
 }
 
-/** All that rules remember from one round to the next, with what they have asked people for and only simulated. */
+/** State of the rules between two rounds, with their funding requests and their simulated payments. */
 export class RuleStates extends Context.Service<RuleStates, Decisions & Requests & Trials>()(
   "cofferer/store/RuleStates",
 ) {
@@ -51,7 +51,7 @@ export class RuleStates extends Context.Service<RuleStates, Decisions & Requests
     RuleStates,
     Effect.gen(function* () {
       const sql = yield* Sql
-      let held: Map<string, RuleMemory> | undefined
+      let cached: Map<string, RuleMemory> | undefined
       let reading = 0
       const save = Effect.fnUntraced(
         function* (memory: RuleMemory, before: RuleMemory | undefined) {
@@ -70,7 +70,7 @@ export class RuleStates extends Context.Service<RuleStates, Decisions & Requests
             clearing_since: memory.clearingSince ?? null,
             told_at: memory.alertedAt ?? null,
           }
-          held?.set(memoryKey(memory.rule, memory.subject), memory)
+          cached?.set(memoryKey(memory.rule, memory.subject), memory)
           yield* sql.write`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
             episode = excluded.episode, firing_since = excluded.firing_since, observations = excluded.observations,
             last_observation = excluded.last_observation, state = excluded.state, reason = excluded.reason,
@@ -104,11 +104,11 @@ export class RuleStates extends Context.Service<RuleStates, Decisions & Requests
         ),
       )
       const byKey = Effect.gen(function* () {
-        if (held === undefined) {
-          held = new Map((yield* stored).map((row) => [memoryKey(row.rule, row.subject), row]))
+        if (cached === undefined) {
+          cached = new Map((yield* stored).map((row) => [memoryKey(row.rule, row.subject), row]))
           reading++
         }
-        return { memories: held, reading }
+        return { memories: cached, reading }
       })
       const prune = Effect.fn("RuleStates.prune")(
         function* (before: number) {
@@ -133,14 +133,14 @@ export class RuleStates extends Context.Service<RuleStates, Decisions & Requests
         byKey,
         all: Effect.map(byKey, ({ memories }) => [...memories.values()]),
         forget: Effect.sync(() => {
-          held = undefined
+          cached = undefined
         }),
       })
     }),
   )
 }
 
-/** A decision of a subject as it began: later numbers of the same decision are not kept. */
+/** A decision of a subject as it began: later changes of its detail are not kept. */
 const DecisionRow = Schema.Struct({
   /** Unix milliseconds since which it was in force. */
   at: Schema.Int,
@@ -177,7 +177,7 @@ export const decisionsAround = Effect.fn("Decisions.around")(function* (
   return { inForce: past[0] ?? null, before: past[1] ?? null, after: later[0] ?? null } satisfies DecisionsAround
 })
 
-/** Subjects that ever had a decision, also those that the file no longer has. */
+/** Subjects of the rule that ever had a decision, also those that the file no longer has. */
 export const subjectsDecided = Effect.fn("Decisions.subjects")(function* (rule: string) {
   const sql = yield* Sql
   const rows = yield* sql`SELECT DISTINCT subject FROM decisions WHERE rule = ${rule} ORDER BY subject`.pipe(
