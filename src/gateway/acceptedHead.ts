@@ -63,7 +63,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
     )
   })
 
-  /** Judges by the answers of a quorum: by those whose head fits, if these are enough. */
+  /** Accepts or refuses the quorum's head. Returns the answers whose head counts: all, if fewer than a quorum fit. */
   const judge = Effect.fnUntraced(function* (ours: Heads) {
     const now = yield* Clock.currentTimeMillis
     const before = yield* known
@@ -76,24 +76,24 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
     const isFit = ({ head }: Judged) => headFits(before, head.height, now) && !isAnotherChain(head, before)
     const fitting = answers.filter(isFit)
     const counting = fitting.length >= quorum ? fitting : answers
-    const word = wordOf(counting, before, quorum)
-    const heard = afterHead(before, word, now)
+    const reported = quorumHead(counting, before, quorum)
+    const next = afterHead(before, reported, now)
     // A command that only reads has no time to wait for a second head.
-    const isWaiting = heard.stray?.kind === "first" && isOwn !== true && Option.isSome(stored)
-    const after = heard.stray?.kind === "first" && !isWaiting ? acceptAfterResume(word.height, now) : heard
+    const isWaiting = next.stray?.kind === "first" && isOwn !== true && Option.isSome(stored)
+    const after = next.stray?.kind === "first" && !isWaiting ? acceptAfterResume(reported.height, now) : next
     const { accepted, stray } = after
-    const isRisen = before.accepted !== undefined && stray === undefined && fitting.length < quorum
-    const words = `block ${accepted?.height} is accepted after block ${before.accepted?.height}: for five minutes none fitted`
-    yield* keep(after, isRisen ? words : undefined)
+    const isForced = before.accepted !== undefined && stray === undefined && fitting.length < quorum
+    const detail = `block ${accepted?.height} is accepted after block ${before.accepted?.height}: for five minutes none fitted`
+    yield* keep(after, isForced ? detail : undefined)
     if (stray?.kind === "changed") return yield* failed({ _tag: "BegunAgain", detail: stray.why, chainId })
     if (stray !== undefined) return yield* failed({ _tag: "Doubted", detail: stray.why })
-    const near = counting.filter(({ head }) => headFits(after, head.height, now))
+    const nearby = counting.filter(({ head }) => headFits(after, head.height, now))
     // With fewer there is no common block: only the lower height that a quorum reports is known.
-    return near.length >= quorum ? near : counting
+    return nearby.length >= quorum ? nearby : counting
   })
 
   /** Common head of a quorum. Leaves out gateways whose head does not fit, or whose block is not the quorum's. */
-  const inCommon = Effect.fnUntraced(function* (ours: Heads, fitting: Heads) {
+  const commonOf = Effect.fnUntraced(function* (ours: Heads, fitting: Heads) {
     const heads = fitting.map(({ value }) => value)
     for (const { gateway, value } of ours) {
       const isFit = fitting.some((one) => one.gateway === gateway)
@@ -109,7 +109,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
     return commonHead(lists, quorum)
   })
 
-  // Answers are judged by what was known before this process, from the first one on.
+  // The first answers are judged by the head that was accepted before this start.
   yield* Effect.ignore(Effect.flatMap(known, health.judgeBy))
 
   const head = Effect.gen(function* () {
@@ -124,13 +124,13 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isOwn }: Cha
       return yield* failed({ _tag: "Ambiguous", detail })
     }
     const fitting = yield* judge(ours)
-    return isAlone ? fitting[0]!.value : yield* inCommon(ours, fitting)
+    return isAlone ? fitting[0]!.value : yield* commonOf(ours, fitting)
   })
   return { head }
 })
 
 /** The head that a quorum reports: the lowest of its heights. It is another chain only if a quorum reports that. */
-const wordOf = (answers: ReadonlyArray<Judged>, known: HeadKnown, quorum: number): ReportedHead => {
+const quorumHead = (answers: ReadonlyArray<Judged>, known: HeadKnown, quorum: number): ReportedHead => {
   const heads = answers.map(({ head }) => head)
   const height = quorumTip(
     heads.map((head) => head.height),
@@ -139,11 +139,11 @@ const wordOf = (answers: ReadonlyArray<Judged>, known: HeadKnown, quorum: number
   const another = heads.filter((head) => isAnotherChain(head, known))
   if (another.length >= quorum) return { height, rows: another[0]?.rows }
   const rows = heads.flatMap((head) => (head.rows === undefined || another.includes(head) ? [] : [head.rows]))
-  return { height, rows: agreedRows(rows, Math.min(quorum, rows.length)) }
+  return { height, rows: quorumRows(rows, Math.min(quorum, rows.length)) }
 }
 
 /** The lowest height and the earliest time of a quorum: row headers of one gateway prove nothing. */
-const agreedRows = (rows: ReadonlyArray<BlockMark>, quorum: number): BlockMark | undefined => {
+const quorumRows = (rows: ReadonlyArray<BlockMark>, quorum: number): BlockMark | undefined => {
   const height = quorumTip(
     rows.map((one) => one.height),
     quorum,
@@ -155,7 +155,7 @@ const agreedRows = (rows: ReadonlyArray<BlockMark>, quorum: number): BlockMark |
   return height === undefined || timestamp === undefined ? undefined : { height, timestamp }
 }
 
-/** For commands that have no store. */
+/** Accepted head of a command without a store. */
 const inMemory = (): AcceptedHeads => {
   let known: HeadKnown = {}
   const keep = (_: string, next: HeadKnown) =>
