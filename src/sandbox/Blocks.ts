@@ -14,7 +14,7 @@ import { arm, expire } from "./faults/registry.ts"
 import { assetAccountTypes, closeBlock, deposit, type LedgerDelta, move, network, openAccount } from "./Ledger.ts"
 import type { Tx } from "./Mempool.ts"
 import { forget, removePending } from "./Mempool.ts"
-import { type IncludedTx, isAllowed, prune, recordSeen, updatePowRules, verifyWork, zerosOf } from "./ReplayGuard.ts"
+import { type IncludedTx, mayInclude, prune, recordTx, updatePowRules, verifyWork, zerosOf } from "./ReplayGuard.ts"
 import type { Spender } from "./Scenario.ts"
 import { hashesMax } from "./ScenarioText.ts"
 import { cancelTransfer, deliverDue, executeTransfer, executeWithdrawal, payRecurring } from "./Transfers.ts"
@@ -113,12 +113,12 @@ const propose = (chain: Chain): ReadonlyArray<{ readonly tx: Tx; readonly zeros:
   for (const tx of chain.mempool.pending.values()) {
     if (verifyWork(chain, tx) !== undefined) continue
     const zeros = zerosOf(chain, tx)
-    if (!isAllowed(chain, tx, zeros)) continue
+    if (!mayInclude(chain, tx, zeros)) continue
     if (countsAsTransfer(tx)) {
       if (transfersLeft(chain, tx.party) <= 0) continue
       chain.epoch.transfers.set(tx.party, (chain.epoch.transfers.get(tx.party) ?? 0) + 1)
     }
-    recordSeen(chain.guard, { ...seenOf(tx), zeros })
+    recordTx(chain.guard, { ...seenOf(tx), zeros })
     taken.push({ tx, zeros })
   }
   return taken

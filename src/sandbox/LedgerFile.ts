@@ -9,7 +9,7 @@ import { checkStatic, codes } from "./checkTx.ts"
 import { pastStateOf } from "./faults/asOf.ts"
 import { type Account, restoreAccount } from "./Ledger.ts"
 import { addPending, remember, type Tx } from "./Mempool.ts"
-import { recordSeen } from "./ReplayGuard.ts"
+import { recordTx } from "./ReplayGuard.ts"
 import type { Scenario } from "./Scenario.ts"
 import { hashesMax } from "./ScenarioText.ts"
 
@@ -206,5 +206,5 @@ const redo = (chain: Chain, accounts: Map<string, Account>, delta: StoredDelta):
     chain.included.push({ ...entry, bytes: hexToBytes(bytes) })
     if (entry.code === codes.ok) remember(chain.mempool, entry.hash)
   }
-  for (const seen of delta.seen) if (seen.height > chain.guard.prunedTo) recordSeen(chain.guard, seen)
+  for (const seen of delta.seen) if (seen.height > chain.guard.prunedTo) recordTx(chain.guard, seen)
 }

@@ -36,14 +36,14 @@ export const zerosOf = (chain: Chain, tx: Tx): number =>
  * True if a proposer may include the transaction beside those already included for the same party and height: up to
  * `txPerBlock`; with increasing difficulty more, if the sum of all zero bits meets the sum of all required ones.
  */
-export const isAllowed = (chain: Chain, tx: Tx, zeros: number): boolean => {
-  const pow = rulesFor(chain, tx.height)
-  if (pow === undefined) return false
+export const mayInclude = (chain: Chain, tx: Tx, zeros: number): boolean => {
+  const rules = rulesFor(chain, tx.height)
+  if (rules === undefined) return false
   const before = chain.guard.heights.get(tx.height)?.parties.get(tx.party)
-  if (before === undefined || before.count < pow.txPerBlock) return true
-  if (!pow.increaseDifficulty) return false
+  if (before === undefined || before.count < rules.txPerBlock) return true
+  if (!rules.increaseDifficulty) return false
   let needed = 0
-  for (let i = 0; i <= before.count; i++) needed += pow.difficulty + Math.floor(i / pow.txPerBlock)
+  for (let i = 0; i <= before.count; i++) needed += rules.difficulty + Math.floor(i / rules.txPerBlock)
   return before.zeros + zeros >= needed
 }
 
@@ -52,7 +52,7 @@ export interface IncludedTx extends Pick<Tx, "hash" | "party" | "nonce" | "tid" 
   readonly zeros: number
 }
 
-export const recordSeen = (guard: ReplayGuard, tx: IncludedTx): void => {
+export const recordTx = (guard: ReplayGuard, tx: IncludedTx): void => {
   let seen = guard.heights.get(tx.height)
   if (seen === undefined) {
     seen = { txs: [], tids: [], nonces: [], parties: new Map() }
@@ -95,7 +95,7 @@ export const rulesNow = (chain: Pick<Chain, "ruleSets">): PowRules => chain.rule
 export const rulesFor = (chain: Pick<Chain, "ruleSets">, height: number): PowRules | undefined =>
   chain.ruleSets.find(({ from, until }) => height >= from && (until === undefined || height <= until))?.rules
 
-const same = (a: PowRules, b: PowRules): boolean =>
+const isSame = (a: PowRules, b: PowRules): boolean =>
   a.difficulty === b.difficulty &&
   a.pastBlocks === b.pastBlocks &&
   a.txPerBlock === b.txPerBlock &&
@@ -110,7 +110,7 @@ export const updatePowRules = (chain: Chain): void => {
   const planned = scenario.powChanges.filter((change) => change.height <= height).map(({ rules }) => rules)
   const rules: PowRules = Object.assign({}, scenario.pow, ...planned)
   const last = ruleSets.length - 1
-  if (!same(rules, ruleSets[last]!.rules)) {
+  if (!isSame(rules, ruleSets[last]!.rules)) {
     ruleSets[last] = { ...ruleSets[last]!, until: height - 1 }
     ruleSets.push({ from: height, until: undefined, rules })
   }

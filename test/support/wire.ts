@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import type { FaultKind } from "../../src/sandbox/Faults.ts"
 import type { PerformedRequest } from "../../src/sandbox/http/perform.ts"
-import { answerText } from "../../src/sandbox/http/Server.ts"
+import { outgoingOf } from "../../src/sandbox/http/Server.ts"
 import type { NotConnected } from "../../src/sockets/client.ts"
 
 /** An answer as a client reads it. */
@@ -22,11 +22,8 @@ export const arrivedOf = (outcome: PerformedRequest): Arrived => {
   if (outcome._tag === "HungUp") return { told: undefined }
   const { answer, headers } = outcome
   const contentType = answer.text ? "text/plain" : "application/json"
-  const told = {
-    status: answer.status,
-    headers: { "content-type": contentType, ...(answer.fromNode ? headers : {}), ...answer.headers },
-    body: answerText(answer),
-  }
+  const sent = outgoingOf(answer, headers)
+  const told = { ...sent, headers: { "content-type": contentType, ...sent.headers } }
   return outcome._tag === "Broken" ? { told, broken: outcome.kind } : { told }
 }
 

@@ -6,7 +6,7 @@ import type { HttpServerRequest } from "effect/http"
 import type { FaultKind } from "../Faults.ts"
 
 /** An answer as it would go out. */
-interface Outgoing {
+export interface Outgoing {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

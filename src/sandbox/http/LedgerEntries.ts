@@ -14,7 +14,7 @@ import {
 } from "./Answer.ts"
 import { cutPage, edgesOf, fetchCount, readPaging, toCursor } from "./Paging.ts"
 
-const badAsset = { code: 260_001, message: "failed to get ledger entries", inner: "querying ledger entries: " }
+const queryError = { code: 260_001, message: "failed to get ledger entries", inner: "querying ledger entries: " }
 
 const cursorOf = (movement: Movement): string => toCursor({ vega_time: formatTime(movement.time) })
 
@@ -34,7 +34,7 @@ export const ledgerEntries: Route = {
       const paging = yield* readPaging(ask.query)
       if (paging.cursor !== undefined) {
         const inner = 'ERROR: column reference "vega_time" is ambiguous (SQLSTATE 42702)'
-        return yield* refuseRequest(nodeError("Internal", { ...badAsset, inner }))
+        return yield* refuseRequest(nodeError("Internal", { ...queryError, inner }))
       }
       const page = yield* world.node.read(({ ledger: { movements } }) => {
         const found: Array<Movement> = []
@@ -75,7 +75,7 @@ const readEntryFilter = (query: Query): Effect.Effect<(entry: Movement) => boole
         key.startsWith(prefix) ? [[`filter.${key.slice(prefix.length)}`, values] as const] : [],
       ),
     )
-    const matches = yield* readFilter(fromFilter, badAsset)
+    const matches = yield* readFilter(fromFilter, queryError)
     const types = new Set(yield* enums(query, "filter.transfer_types", new Map(Object.entries(movementTypes))))
     if (list(fromFilter, "filter.party_ids").length === 0) {
       const inner = "filter must have at least one party id or a transfer id"
@@ -94,11 +94,11 @@ const readRange = (query: Query) =>
     const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n + second
     if (given.start === undefined) {
       const end = given.end ?? now
-      return { start: whole(end - rangeNanosMax), end: given.end === undefined ? end : whole(end) }
+      return { start: wholeSeconds(end - rangeNanosMax), end: given.end === undefined ? end : wholeSeconds(end) }
     }
     const longest = given.start + rangeNanosMax
     const end = given.end === undefined || given.end > longest ? longest : given.end
-    return { start: whole(given.start), end: whole(end) }
+    return { start: wholeSeconds(given.start), end: wholeSeconds(end) }
   })
 
-const whole = (nanos: bigint): bigint => nanos - (nanos % second)
+const wholeSeconds = (nanos: bigint): bigint => nanos - (nanos % second)

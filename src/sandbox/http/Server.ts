@@ -2,7 +2,7 @@ import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequ
 import { ByteSize, Effect } from "effect"
 import { HttpIncomingMessage, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isLoopback } from "../../config/schema/Fields.ts"
-import { breakAnswer, hangUp } from "../faults/wire.ts"
+import { breakAnswer, hangUp, type Outgoing } from "../faults/wire.ts"
 import { type HttpAnswer, plainError, refuseRequest, type World } from "./Answer.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
 import { answerRequest } from "./routes.ts"
@@ -11,17 +11,17 @@ import { answerRequest } from "./routes.ts"
 const messageMax = ByteSize.mebibytes(4)
 
 /**
- * Serves a network on loopback under this machine's own names alone, and to no page of another site: one in a browser
- * here could otherwise make blocks and faults. One that listens elsewhere may have any name there.
+ * Answers requests. A network on loopback answers only to this machine's own names, and to no page of another site: a
+ * page in a browser here could otherwise make blocks and faults. A network that listens elsewhere answers to any name.
  */
 export const serveNetwork = (world: World, limiter: RateLimiter | undefined, host: string) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-    const { host: asked = "", origin } = request.headers
-    const isOwn = isLoopback(asked.replace(/:[0-9]+$/, "")) && (origin ?? `http://${asked}`) === `http://${asked}`
+    const { host: name = "", origin } = request.headers
+    const isOwn = isLoopback(name.replace(/:[0-9]+$/, "")) && (origin ?? `http://${name}`) === `http://${name}`
     if (!isLoopback(host) || isOwn) return answered(world, limiter, request)
     const words = "asked for under another name, or by another site; use 127.0.0.1 or localhost"
-    return Effect.succeed(respond(plainError("PermissionDenied", words, false), {}))
-    // The end of the server ends answers that are withheld.
+    return Effect.succeed(respond(outgoingOf(plainError("PermissionDenied", words, false), {})))
+    // Withheld answers end with the server.
   }).pipe(Effect.interruptible)
 
 const answered = Effect.fnUntraced(function* (
@@ -32,35 +32,20 @@ const answered = Effect.fnUntraced(function* (
   const { method, url } = request
   const address = NodeHttpServerRequest.toIncomingMessage(request).socket.remoteAddress?.replace(/^::ffff:/, "") ?? ""
   const outcome = yield* answerRequest(world, limiter, { method, url, address, body: bodyOf(request) })
-  switch (outcome._tag) {
-    case "Answered":
-      return respond(outcome.answer, outcome.headers)
-    case "HungUp":
-      return yield* hangUp(request)
-    case "Broken": {
-      const { answer, headers } = outcome
-      return yield* breakAnswer(request, outcome.kind, {
-        status: answer.status,
-        headers: { ...(answer.fromNode ? headers : {}), ...answer.headers },
-        body: answerText(answer),
-      })
-    }
-  }
+  if (outcome._tag === "HungUp") return yield* hangUp(request)
+  const outgoing = outgoingOf(outcome.answer, outcome.headers)
+  return outcome._tag === "Answered" ? respond(outgoing) : yield* breakAnswer(request, outcome.kind, outgoing)
 })
 
-/** The body as text. */
-export const answerText = (answer: HttpAnswer): string =>
-  answer.text ? String(answer.body) : JSON.stringify(answer.body)
+/** The answer as sent. Headers of the node stand only in the node's own answers. */
+export const outgoingOf = (answer: HttpAnswer, nodeHeaders: Readonly<Record<string, string>>): Outgoing => ({
+  status: answer.status,
+  headers: { ...(answer.fromNode ? nodeHeaders : {}), ...answer.headers },
+  body: answer.text ? String(answer.body) : JSON.stringify(answer.body),
+})
 
-/** Sends an answer. `headers` are the node's: one that is not its own has none. */
-const respond = (
-  answer: HttpAnswer,
-  headers: Readonly<Record<string, string>>,
-): HttpServerResponse.HttpServerResponse => {
-  const all = { ...(answer.fromNode ? headers : {}), ...answer.headers }
-  const contentType = all["content-type"] ?? "application/json"
-  return HttpServerResponse.text(answerText(answer), { status: answer.status, headers: all, contentType })
-}
+const respond = ({ status, headers, body }: Outgoing): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.text(body, { status, headers, contentType: headers["content-type"] ?? "application/json" })
 
 const bodyOf = (request: HttpServerRequest.HttpServerRequest) =>
   request.text.pipe(

@@ -11,7 +11,7 @@ import {
 import { checkStatic, codes } from "../../../src/sandbox/checkTx.ts"
 import { type Account, accountId, type Movement, restoreAccount, toMicros } from "../../../src/sandbox/Ledger.ts"
 import { remember } from "../../../src/sandbox/Mempool.ts"
-import { recordSeen, rulesNow, zerosOf } from "../../../src/sandbox/ReplayGuard.ts"
+import { recordTx, rulesNow, zerosOf } from "../../../src/sandbox/ReplayGuard.ts"
 import type { Scenario, ScenarioAsset } from "../../../src/sandbox/Scenario.ts"
 
 type Name = Pick<Account, "asset" | "party" | "market" | "type">
@@ -172,6 +172,6 @@ const include = (chain: Chain, entry: StateTransaction): void => {
   if (entry.code === codes.ok) remember(chain.mempool, tx.hash)
   if (tx.height + rulesNow(chain).pastBlocks > chain.height) {
     const { hash, party, nonce, tid, height } = tx
-    recordSeen(chain.guard, { hash, party, nonce, tid, height, zeros: zerosOf(chain, tx) })
+    recordTx(chain.guard, { hash, party, nonce, tid, height, zeros: zerosOf(chain, tx) })
   }
 }
