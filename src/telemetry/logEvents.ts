@@ -299,13 +299,13 @@ type FieldsIn<Text> = Text extends `${string}{${infer Field}}${infer Rest}`
 type WithoutOptional<Text> = Text extends `${infer Before}[${string}]${infer Rest}`
   ? `${Before}${WithoutOptional<Rest>}`
   : Text
-type Needs<Text> = Extract<FieldsIn<WithoutOptional<Text>>, LogFieldName>
-type May<Text> = Exclude<Extract<FieldsIn<Text>, LogFieldName>, Needs<Text>>
+type RequiredIn<Text> = Extract<FieldsIn<WithoutOptional<Text>>, LogFieldName>
+type OptionalIn<Text> = Exclude<Extract<FieldsIn<Text>, LogFieldName>, RequiredIn<Text>>
 
 /** The fields that an event takes. */
 export type LogFieldsOf<N extends LogEventName> = {
-  readonly [F in Needs<(typeof logEvents)[N]>]: LogFieldValue<F>
-} & { readonly [F in May<(typeof logEvents)[N]>]?: LogFieldValue<F> | undefined }
+  readonly [F in RequiredIn<(typeof logEvents)[N]>]: LogFieldValue<F>
+} & { readonly [F in OptionalIn<(typeof logEvents)[N]>]?: LogFieldValue<F> | undefined }
 
 /** Events of the form `failure`. */
 export type FailureEvent = {
