@@ -13,7 +13,7 @@ import {
   unsilenceAlerts,
 } from "../http/alertVerbs.ts"
 import { problem } from "../http/stories.ts"
-import { notHere, throughDaemon } from "./common/client.ts"
+import { noDaemonLine, throughDaemon } from "./common/client.ts"
 import { failWith, printResult, table } from "./common/output.ts"
 import { commonFlags, optionalText, switchFlag, userName } from "./common/setup.ts"
 import { reasonFlag } from "./controls.ts"
@@ -57,7 +57,7 @@ const list = Command.make(
           `silence ${id} until ${instant(until)}: alerts with ${matchText({ name, kind, subject })}; by ${author}: ${reason}`,
       )
       const shown = rows.length === 0 ? `no ${all ? "" : "firing or undelivered "}alerts` : table(rows)
-      return [...(running ? [] : [notHere]), shown, ...silences].join("\n")
+      return [...(running ? [] : [noDaemonLine]), shown, ...silences].join("\n")
     })
   }),
 ).pipe(Command.withDescription("List firing and undelivered alerts, and silences"))

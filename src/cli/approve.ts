@@ -12,7 +12,7 @@ import { termsHash } from "../rules/policy/storedTerms.ts"
 import { worstCase } from "../rules/policy/worstCase.ts"
 import { signApproval } from "../signer/KeyFile.ts"
 import { type ApprovalKind, factIn, type PaymentTerms, readApproval, readPaymentTerms } from "../tx/Approval.ts"
-import { bodyOf, control, throughDaemon } from "./common/client.ts"
+import { askDaemon, bodyOf, throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
 import {
   type Chosen,
@@ -181,7 +181,7 @@ const postTerms = Effect.fnUntraced(function* <A>(
   answer: Schema.ConstraintDecoder<A>,
   body: { readonly files: ReadonlyArray<string>; readonly signature?: string },
 ) {
-  const reply = yield* control(dataDir, "POST", "/api/v1/terms/approve", body)
+  const reply = yield* askDaemon(dataDir, "/api/v1/terms/approve", { body })
   if (reply === undefined) return yield* notRunning(chosen, dataDir)
   return yield* Schema.decodeUnknownEffect(answer)(yield* bodyOf(reply))
 })

@@ -44,7 +44,7 @@ export const pagingFlags = {
 
 type ChosenPage = Command.Command.Config.Infer<typeof pagingFlags>
 
-/** An object with the key only where there is a value. */
+/** An object with the key, or an empty one if there is no value. */
 export const given = <K extends string, A>(key: K, value: Option.Option<A>): { readonly [P in K]?: A } =>
   Option.isSome(value) ? ({ [key]: value.value } as { readonly [P in K]?: A }) : {}
 
@@ -70,7 +70,7 @@ const layerAlone = (treasury: Treasury, gateway: GatewayConfig) => {
 }
 
 /** Reads from one gateway of the treasury. The gateway's error becomes the command's failure. */
-export const reading = <A>(chosen: ChosenPage, read: Effect.Effect<A, GatewayError, GatewayReader>) =>
+export const readFromGateway = <A>(chosen: ChosenPage, read: Effect.Effect<A, GatewayError, GatewayReader>) =>
   Effect.gen(function* () {
     const { treasury } = yield* setup(chosen)
     return yield* read.pipe(Effect.provide(layerAlone(treasury, gatewayOf(treasury, chosen.gateway))))
@@ -117,7 +117,7 @@ const listingOf = Effect.fnUntraced(function* (file: string, address: Option.Opt
 const isSymbol = Schema.is(Name)
 const isId = Schema.is(AssetIdText)
 
-/** The listed asset of a symbol. Fails if several have it and `chosen` names the id of none of them. */
+/** Pin of the listed asset with the symbol. If several have it, `chosen` must have the id of one of them. */
 export const pinOf = (symbol: string, listed: ReadonlyArray<Asset>, chosen: ReadonlyArray<string>) => {
   const all = listed.filter((asset) => asset.symbol === symbol && statusWord(asset.status) !== "rejected")
   const wanted = all.length > 1 ? all.filter(({ id }) => chosen.includes(id)) : all
@@ -142,7 +142,7 @@ export const pinOf = (symbol: string, listed: ReadonlyArray<Asset>, chosen: Read
 /** Options of `assets --pin`. */
 interface Pinning {
   readonly file: string
-  /** None: those that the file uses. */
+  /** Empty: those that the file uses. */
   readonly symbols: ReadonlyArray<string>
   /** Ids that decide between assets of one symbol. */
   readonly ids: ReadonlyArray<string>
@@ -162,11 +162,11 @@ const pinAssets = Effect.fn("Cli.pinAssets")(function* (pinning: Pinning) {
   const pins: Array<PinnedAsset> = []
   for (const symbol of symbols) pins.push(yield* pinOf(symbol, assets, pinning.ids))
   for (const pin of pins) {
-    const held = raw.assets?.[pin.symbol]
-    if (held === undefined) continue
-    if (held.id !== pin.id || Number(held.decimals) !== pin.decimals) {
-      const pinned = `${held.id} with ${held.decimals} decimals, listed as ${pin.id} with ${pin.decimals}`
-      return yield* failWith("refused", `${pin.symbol} is pinned as ${pinned}; remove the pin if it is wrong`)
+    const pinned = raw.assets?.[pin.symbol]
+    if (pinned === undefined) continue
+    if (pinned.id !== pin.id || Number(pinned.decimals) !== pin.decimals) {
+      const both = `${pinned.id} with ${pinned.decimals} decimals, listed as ${pin.id} with ${pin.decimals}`
+      return yield* failWith("refused", `${pin.symbol} is pinned as ${both}; remove the pin if it is wrong`)
     }
   }
   const lines = pins.map(({ symbol, id, decimals }) => `  ${symbol}: { id: "${id}", decimals: ${decimals} }`)
@@ -197,7 +197,7 @@ export const assetsCommand = Command.make(
       const assets = Object.fromEntries(pins.map(({ symbol, ...pin }) => [symbol, pin]))
       return yield* printResult(chosen.output, { assets }, () => text)
     }
-    const page = yield* reading(
+    const page = yield* readFromGateway(
       yield* withLastFiles(chosen),
       Effect.flatMap(GatewayReader, (reader) =>
         reader.assets({ ...given("assetId", chosen.assetId), ...paginationOf(chosen) }),

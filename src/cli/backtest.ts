@@ -58,8 +58,8 @@ const paidRow = ({ at, signedAt, group, rule, subject, state, line, intent }: De
   }
 }
 
-/** For programs: times as text, amounts of payments in units of the asset, all else in base units. */
-const plain = ({ drawing: _, lines, payments, unsigned, raised, from, to, accounts, ...result }: Backtest) => ({
+/** JSON form: times as text, amounts of payments in units of the asset, all other amounts in base units. */
+const jsonOf = ({ drawing: _, lines, payments, unsigned, raised, from, to, accounts, ...result }: Backtest) => ({
   from: iso(from),
   to: iso(to),
   payments: payments.map(paidRow),
@@ -78,7 +78,7 @@ const plain = ({ drawing: _, lines, payments, unsigned, raised, from, to, accoun
 
 const alertRow = ({ at, request: _, ...alert }: RaisedAlert) => ({ at: iso(at), ...alert })
 
-const plainDifference = ({ both, onlyHere, onlyThere, alerts }: PaymentDifference) => ({
+const jsonDifference = ({ both, onlyHere, onlyThere, alerts }: PaymentDifference) => ({
   both,
   onlyHere: onlyHere.map(paidRow),
   onlyThere: onlyThere.map(paidRow),
@@ -158,10 +158,10 @@ const spanOf = (history: History, from: number | undefined, to: number | undefin
   return { start: Math.floor(start / 1_000) * 1_000, until: to ?? millisOf(last?.timestamp ?? 0n) + 60_000 }
 }
 
-/** The same events; `pass` gets the time of each as it is consumed. */
-function* watched(events: Iterable<WorldEvent>, pass: (at: number) => void): Iterable<WorldEvent> {
+/** The same events; `report` gets the time of each as it is consumed. */
+function* reported(events: Iterable<WorldEvent>, report: (at: number) => void): Iterable<WorldEvent> {
   for (const event of events) {
-    pass(event.at)
+    report(event.at)
     yield event
   }
 }
@@ -191,7 +191,7 @@ export const backtest = Command.make(
           settings: settingsOf(one, history, start, chosen),
           parties: one.parties.values(),
           assets: one.assets.values(),
-          events: watched(events, (at) => bar.show((at - start) / (until - start))),
+          events: reported(events, (at) => bar.show((at - start) / (until - start))),
           until,
           draws,
         }).finally(bar.end),
@@ -209,8 +209,8 @@ export const backtest = Command.make(
     }
     const value = {
       past: { ...past, unknown: unknown.map((one) => ({ ...one, until: iso(one.until) })) },
-      ...plain(result),
-      ...(difference === undefined ? {} : { against: plain(against!), difference: plainDifference(difference) }),
+      ...jsonOf(result),
+      ...(difference === undefined ? {} : { against: jsonOf(against!), difference: jsonDifference(difference) }),
     }
     yield* printResult(chosen.output, value, () =>
       [

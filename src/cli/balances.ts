@@ -10,7 +10,7 @@ import { rebaseBalances } from "../http/rebaseBalances.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import { partyName } from "../rules/Account.ts"
 import { agreementFlags } from "./approve.ts"
-import { gatewayOf, given, paginationOf, pagingFlags, reading } from "./assets.ts"
+import { gatewayOf, given, paginationOf, pagingFlags, readFromGateway } from "./assets.ts"
 import { withLastFiles } from "./common/client.ts"
 import { printResult, table } from "./common/output.ts"
 import { commonFlags, optionalText, setup, textArgument } from "./common/setup.ts"
@@ -60,7 +60,7 @@ const Instant = Schema.String.check(
 )
 const instant = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withSchema(Instant), Flag.withDescription(description), Flag.optional)
-const nanos = (text: string): bigint => (/^[0-9]+$/.test(text) ? BigInt(text) : nanosOf(instantOf(text)?.begin ?? 0))
+const nanosIn = (text: string): bigint => (/^[0-9]+$/.test(text) ? BigInt(text) : nanosOf(instantOf(text)?.begin ?? 0))
 
 const flags = {
   asset: optionalText("asset-id", "Show only the asset with this id"),
@@ -78,7 +78,7 @@ const flags = {
   ...pagingFlags,
 }
 
-/** In units of a pinned asset; of another, whose decimals are unknown here, in base units. */
+/** The balance in units of its asset; in base units if the asset is not pinned, since its decimals are unknown. */
 const balanceText = ({ assets }: Treasury, { asset, balance }: Pick<BalanceChange, "asset" | "balance">): string => {
   const pinned = [...assets.values()].find(({ id }) => id === asset)
   return pinned === undefined
@@ -100,10 +100,10 @@ export const balances = Command.make(
   Effect.fn(function* (asked) {
     const chosen = yield* withLastFiles(asked)
     const now = yield* Clock.currentTimeMillis
-    const start = Option.isSome(chosen.start) ? nanos(chosen.start.value) : nanosOf(now) - hourNanos
+    const start = Option.isSome(chosen.start) ? nanosIn(chosen.start.value) : nanosOf(now) - hourNanos
     const { treasury } = yield* setup(chosen)
     const gateway = gatewayOf(treasury, chosen.gateway)
-    const page = yield* reading(
+    const page = yield* readFromGateway(
       chosen,
       Effect.flatMap(GatewayReader, (reader) =>
         reader.balanceChanges({
@@ -112,7 +112,7 @@ export const balances = Command.make(
           marketIds: chosen.market,
           accountTypes: chosen.accountType,
           startTimestamp: start,
-          ...(Option.isSome(chosen.end) ? { endTimestamp: nanos(chosen.end.value) } : {}),
+          ...(Option.isSome(chosen.end) ? { endTimestamp: nanosIn(chosen.end.value) } : {}),
           ...paginationOf(chosen),
         }),
       ),

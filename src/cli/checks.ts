@@ -19,47 +19,35 @@ import { openKeyFile } from "../signer/KeyFile.ts"
 import type { Setup } from "./common/setup.ts"
 import { layerMetrics } from "./run/logging.ts"
 
-/** Faults of keys: `warnings` do not prevent a run. */
-interface KeyProblems {
-  readonly errors: Array<Problem>
-  readonly warnings: Array<Problem>
-}
-
-/** Opens a key file and closes it, so that a wrong one is reported with its line before anything runs. */
-const checkKeyFile = Effect.fnUntraced(function* (treasury: Treasury, party: Party, file: string, found: KeyProblems) {
-  const path = ["parties", party.name, "signer", ...Object.keys(party.signer ?? {})]
-  yield* openKeyFile(file, party.publicKey).pipe(
-    Effect.catchTag("ConfigError", (error) =>
-      Effect.sync(() => {
-        for (const { message, remedy } of error.problems) {
-          found.errors.push(treasury.document.problem(path, `${file}: ${message}`, remedy))
-        }
-      }),
-    ),
+/** Problems of a key file. It is opened before anything runs, so that each is reported with its line. */
+const keyFileProblems = ({ document }: Treasury, { name, signer, publicKey }: Party, file: string) =>
+  openKeyFile(file, publicKey).pipe(
+    Effect.as([]),
+    Effect.catchTag("ConfigError", ({ problems }) => {
+      const path = ["parties", name, "signer", ...Object.keys(signer ?? {})]
+      return Effect.succeed(
+        problems.map(({ message, remedy }) => document.problem(path, `${file}: ${message}`, remedy)),
+      )
+    }),
   )
-})
 
-/** Compares a party's key with the one that the embedded network will make from its seed. */
-const checkSandboxKey = (treasury: Treasury, { seed, parties }: Scenario, party: Party, found: KeyProblems): void => {
+/** Compares a party's key with the one that the embedded network will make from its seed; undefined if they agree. */
+const sandboxKeyProblem = ({ document }: Treasury, { seed, parties }: Scenario, party: Party): Problem | undefined => {
   const { name, publicKey, signer } = party
   const isPayer = signer !== undefined && "sandbox" in signer
   const key = isPayer ? signer.sandbox : name
   if (!parties.includes(key)) {
-    if (!isPayer) return
+    if (!isPayer) return undefined
     const remedy = nameRemedy(key, parties, "add it under sandbox.parties")
-    const path = ["parties", name, "signer", "sandbox"]
-    found.errors.push(treasury.document.problem(path, `the sandbox has no party "${key}"`, remedy))
-    return
+    return document.problem(["parties", name, "signer", "sandbox"], `the sandbox has no party "${key}"`, remedy)
   }
   const right = publicKeyOf(seed, key)
-  if (right === publicKey) return
+  if (right === publicKey || (signer !== undefined && !isPayer)) return undefined
   const message = `parties.${name}.publicKey is not the key that the sandbox makes for ${key}`
-  const problem = treasury.document.problem(["parties", name, "publicKey"], message, `write publicKey: "${right}"`)
-  if (isPayer) found.errors.push(problem)
-  else if (signer === undefined) found.warnings.push(problem)
+  return document.problem(["parties", name, "publicKey"], message, `write publicKey: "${right}"`)
 }
 
-/** Warns of each file of a secret, other than a key, that others may read: an alert is worth more than its secret. */
+/** Warns of each file of a secret, other than a key, that others may read. No start fails: alerts are worth more. */
 export const looseSecrets = ({
   treasury: { receivers, alerting, network, tracing },
   postgresUrlFile,
@@ -80,7 +68,8 @@ export const checkKeys = Effect.fnUntraced(function* (
   { treasury, mode, dataDir }: Pick<Setup, "treasury" | "mode" | "dataDir">,
   willSign: boolean,
 ) {
-  const found: KeyProblems = { errors: [], warnings: [] }
+  const errors: Array<Problem> = []
+  const warnings: Array<Problem> = []
   const parties = [...treasury.parties.values()]
   const usesSandboxKeys = parties.some(({ signer }) => signer !== undefined && "sandbox" in signer)
   const scenario =
@@ -89,11 +78,12 @@ export const checkKeys = Effect.fnUntraced(function* (
       : undefined
   for (const party of parties) {
     const { name, signer } = party
-    if (scenario !== undefined) checkSandboxKey(treasury, scenario, party, found)
+    const problem = scenario && sandboxKeyProblem(treasury, scenario, party)
+    if (problem !== undefined) (signer === undefined ? warnings : errors).push(problem)
     if (signer === undefined || (scenario !== undefined && "sandbox" in signer)) continue
     const file = keyFileOf(party, dataDir)!
     if (existsSync(file)) {
-      yield* checkKeyFile(treasury, party, file, found)
+      errors.push(...(yield* keyFileProblems(treasury, party, file)))
       continue
     }
     const remedy =
@@ -101,20 +91,20 @@ export const checkKeys = Effect.fnUntraced(function* (
         ? `restore it, or for a new party make it: cofferer keys new ${file}, and set publicKey to the key that it prints`
         : "add sandbox: { seed, parties, assets }, or name signer: { file }"
     const at = ["parties", name, "signer", "file" in signer ? "file" : "sandbox"]
-    const missing = willSign && mode === "live" ? found.errors : found.warnings
+    const missing = willSign && mode === "live" ? errors : warnings
     missing.push(treasury.document.problem(at, `no such file: ${file}`, remedy))
   }
-  if (found.errors.length > 0) return yield* new ConfigError({ problems: found.errors })
-  return found.warnings
+  if (errors.length > 0) return yield* new ConfigError({ problems: errors })
+  return warnings
 })
 
 /** Checks the network's settings: impossible ones are errors, those that would pay nothing are warnings. */
 export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
   const { document, network } = treasury
   const scenario = isEmbedded(treasury) ? yield* decodeScenario(document, network.chainId) : undefined
-  const own = new Map(scenario?.assets.map((asset) => [asset.id, asset]))
+  const listed = new Map(scenario?.assets.map((asset) => [asset.id, asset]))
   const where = "under sandbox.assets: nothing of it would be paid"
-  const wrong = wrongDecimals(treasury, own, where, "or change sandbox.assets")
+  const wrong = wrongDecimals(treasury, listed, { where, alternative: "or change sandbox.assets" })
   if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
   return [...shortMaxAges(treasury), ...feeSource(treasury, scenario)]
 })
@@ -122,12 +112,11 @@ export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
 /** Pins whose decimals differ from the listing's: amounts would be a power of ten too large or too small. */
 const wrongDecimals = (
   { assets, document }: Treasury,
-  there: ReadonlyMap<string, { readonly decimals: number }>,
-  where: string,
-  alternative: string,
+  listed: ReadonlyMap<string, { readonly decimals: number }>,
+  { where, alternative }: { readonly where: string; readonly alternative: string },
 ): ReadonlyArray<Problem> =>
   [...assets.values()].flatMap(({ symbol, id, decimals }) => {
-    const right = there.get(id)?.decimals
+    const right = listed.get(id)?.decimals
     if (right === undefined || right === decimals) return []
     const message = `${symbol} has ${decimals} decimals here and ${right} ${where}`
     return [document.problem(["assets", symbol, "decimals"], message, `write ${right} ${alternative}`)]
@@ -172,8 +161,8 @@ const feeSource = (treasury: Treasury, scenario: Scenario | undefined): Readonly
   return [document.problem(["network", "fee"], message, remedy)]
 }
 
-/** Milliseconds for which a command waits for gateways. */
-export const gatewayPatience = 5_000
+/** Longest wait of a command for the gateways. */
+export const gatewayWaitMillis = 5_000
 
 /** A comparison with the gateways: warnings, and why nothing or less was compared (undefined if all was). */
 interface Comparison {
@@ -193,21 +182,24 @@ export const checkGateway = Effect.fn("Check.gateway")(
     // `checkNetwork` compares the embedded network.
     if (isEmbedded(treasury)) return allCompared([])
     const { chainId } = yield* (yield* GatewayReader).head
-    if (chainId !== treasury.network.chainId) return yield* otherChain(treasury, chainId)
+    if (chainId !== treasury.network.chainId) return yield* wrongChain(treasury, chainId)
     const listed = yield* listing
     if (listed === undefined) {
       return notCompared("the gateway gave no complete asset listing; ids and decimals were not compared")
     }
-    const wrong = wrongDecimals(treasury, listed, "at the gateway", "unless the gateway is wrong")
+    const wrong = wrongDecimals(treasury, listed, {
+      where: "at the gateway",
+      alternative: "unless the gateway is wrong",
+    })
     if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
     return allCompared(unlisted(treasury, listed))
   },
   (effect, treasury) =>
     effect.pipe(
       Effect.provide(gatewayLayer({ treasury }).pipe(Layer.provide(layerMetrics(treasury)))),
-      Effect.timeoutOrElse({ duration: gatewayPatience, orElse: () => Effect.succeed(unanswered(treasury)) }),
+      Effect.timeoutOrElse({ duration: gatewayWaitMillis, orElse: () => Effect.succeed(unanswered(treasury)) }),
       Effect.catchTag("GatewayError", ({ reason }) =>
-        reason._tag === "OtherChain" ? otherChain(treasury, reason.chainId) : Effect.succeed(unanswered(treasury)),
+        reason._tag === "OtherChain" ? wrongChain(treasury, reason.chainId) : Effect.succeed(unanswered(treasury)),
       ),
     ),
 )
@@ -217,7 +209,7 @@ const unanswered = ({ network: { quorum } }: Treasury) =>
     `${quorum === 1 ? "no gateway" : `fewer than ${quorum} gateways`} answered; chain id, asset ids and decimals were not compared`,
   )
 
-const otherChain = ({ document, network }: Treasury, reported: string) => {
+const wrongChain = ({ document, network }: Treasury, reported: string) => {
   const message = `the gateway is on chain ${escapeText(reported)}, not on ${network.chainId}`
   const remedy = "correct network.chainId, or the address in network.gateways"
   return Effect.fail(new ConfigError({ problems: [document.problem(["network", "chainId"], message, remedy)] }))

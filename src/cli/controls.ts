@@ -11,7 +11,7 @@ import { haltSigning, untilText } from "../store/controls/Controls.ts"
 import { refusalOf } from "../store/database/sqlStates.ts"
 import { agreementFlags, signAgreement } from "./approve.ts"
 import { asGuest } from "./common/asGuest.ts"
-import { bodyOf, control, storedSetup, throughDaemon } from "./common/client.ts"
+import { askDaemon, bodyOf, storedSetup, throughDaemon } from "./common/client.ts"
 import { type CliFailure, exitCodes, failWith, type Output, printResult } from "./common/output.ts"
 import {
   type Chosen,
@@ -75,7 +75,7 @@ interface HaltRequest {
   readonly author: string
   /** True if a daemon runs that did not perform the request; default false. */
   readonly isDaemonThere?: boolean
-  /** Scope of the requested stop, if smaller than everything. */
+  /** The requested stop, if smaller than a halt of everything. */
   readonly asked?: string | undefined
   /** Treasury whose store also records the halt, if its files can be read. */
   readonly chosen: Chosen
@@ -88,7 +88,7 @@ const undo = {
 
 const quiet = Effect.provide(Logger.layer([]))
 
-/** The setup of the store, and true if other processes share it; none where its files cannot be read. */
+/** The setup, and true if other processes share its store; undefined if its files cannot be read. */
 const readableSetup = (chosen: Chosen, dataDir: string) =>
   storedSetup(chosen, dataDir).pipe(
     Effect.map((found) => ({ found, isShared: found.postgresUrlFile !== undefined })),
@@ -101,24 +101,24 @@ const readableSetup = (chosen: Chosen, dataDir: string) =>
  * fails, it writes the HALT file: the next daemon here reads it before its first signature, a running one within half a
  * second. On SQLite the halt is stored too, so that it outlasts a file that is removed before a daemon reads it.
  */
-const haltByFile = Effect.fnUntraced(function* (
+const haltWithoutDaemon = Effect.fnUntraced(function* (
   output: Output,
   dataDir: string,
   { reason, author, isDaemonThere = false, asked, chosen }: HaltRequest,
 ) {
-  const said = `${author}: ${reason}`
+  const cause = `${author}: ${reason}`
   const wider = asked === undefined ? "" : `everything is stopped instead of ${asked}, and until someone resumes it: `
-  const place = yield* readableSetup(chosen, dataDir)
-  const done =
-    place?.isShared === true
-      ? yield* asGuest(place.found, haltSigning("operator", said)).pipe(
+  const stored = yield* readableSetup(chosen, dataDir)
+  const shared =
+    stored?.isShared === true
+      ? yield* asGuest(stored.found, haltSigning("operator", cause)).pipe(
           quiet,
           // An interrupt of a database that does not answer still halts this host.
-          Effect.onInterrupt(() => Effect.ignore(writeHaltFile(dataDir, said))),
+          Effect.onInterrupt(() => Effect.ignore(writeHaltFile(dataDir, cause))),
           Effect.exit,
         )
       : undefined
-  if (done !== undefined && Exit.isSuccess(done)) {
+  if (shared !== undefined && Exit.isSuccess(shared)) {
     const text = `halted wherever it runs: nothing is signed or sent; ${undo.shared}`
     return yield* printResult(output, { halted: true, reason, author }, () => `${wider}${text}`)
   }
@@ -126,15 +126,17 @@ const haltByFile = Effect.fnUntraced(function* (
     const message = `${dataDir} is not a data directory: nothing is halted; name the right one with --data DIR`
     return yield* failWith("notFound", message)
   }
-  yield* writeHaltFile(dataDir, said)
-  const notElsewhere = (cause: Cause.Cause<unknown>) =>
-    failWith("failure", `NOT HALTED elsewhere: ${Cause.squash(cause)}`)
-  if (done !== undefined) return yield* notElsewhere(done.cause)
-  if (!isDaemonThere && place !== undefined) {
-    const here = yield* Effect.provide(haltSigning("halt_file", said), storeLayer(place.found)).pipe(quiet, Effect.exit)
-    // A file that was moved: the treasury may run on its new store.
-    if (Exit.isFailure(here) && refusalOf(Cause.squash(here.cause)) === "refused")
-      return yield* notElsewhere(here.cause)
+  yield* writeHaltFile(dataDir, cause)
+  const notElsewhere = (failure: Cause.Cause<unknown>) =>
+    failWith("failure", `NOT HALTED elsewhere: ${Cause.squash(failure)}`)
+  if (shared !== undefined) return yield* notElsewhere(shared.cause)
+  if (!isDaemonThere && stored !== undefined) {
+    const own = yield* Effect.provide(haltSigning("halt_file", cause), storeLayer(stored.found)).pipe(
+      quiet,
+      Effect.exit,
+    )
+    // The store was moved: the treasury may run on the new one.
+    if (Exit.isFailure(own) && refusalOf(Cause.squash(own.cause)) === "refused") return yield* notElsewhere(own.cause)
   }
   const text = isDaemonThere
     ? `wrote ${dataDir}/HALT, which halts the daemon at its next check; ${undo.file}`
@@ -148,10 +150,10 @@ const decodePause = (body: unknown) =>
   )
 
 /** Pauses in a shared store; undefined if the store is not shared. */
-const pauseShared = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, asked: typeof PauseBody.Type) {
-  const place = yield* readableSetup(chosen, dataDir)
-  if (place?.isShared !== true) return undefined
-  const done = yield* asGuest(place.found, pauseScope(place.found.treasury, asked)).pipe(
+const pauseShared = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, request: typeof PauseBody.Type) {
+  const stored = yield* readableSetup(chosen, dataDir)
+  if (stored?.isShared !== true) return undefined
+  const done = yield* asGuest(stored.found, pauseScope(stored.found.treasury, request)).pipe(
     quiet,
     Effect.mapError((message) => failWith("failure", message)),
   )
@@ -179,7 +181,7 @@ export const pause = Command.make(
     const author = userName()
     const lasting = until === undefined ? "" : ` for ${Option.getOrElse(chosen.for, () => "")}`
     const asked = scope === "all" && until === undefined ? undefined : `${scope}${lasting}`
-    const answered = yield* control(dataDir, "POST", "/api/v1/pause", { scope, reason, author, until }).pipe(
+    const answered = yield* askDaemon(dataDir, "/api/v1/pause", { body: { scope, reason, author, until } }).pipe(
       Effect.flatMap((answer) =>
         answer === undefined
           ? pauseShared(chosen, dataDir, { scope, reason, author, until })
@@ -191,10 +193,10 @@ export const pause = Command.make(
       // A request that the daemon understood and refused is the user's mistake.
       if (!isDaemonFailure(answered.failure)) return yield* answered.failure
       yield* Console.error(`warn ${answered.failure.message}`)
-      return yield* haltByFile(chosen.output, dataDir, { reason, author, isDaemonThere: true, asked, chosen })
+      return yield* haltWithoutDaemon(chosen.output, dataDir, { reason, author, isDaemonThere: true, asked, chosen })
     }
     if (answered.success === undefined)
-      return yield* haltByFile(chosen.output, dataDir, { reason, author, asked, chosen })
+      return yield* haltWithoutDaemon(chosen.output, dataDir, { reason, author, asked, chosen })
     const { longest } = answered.success
     return yield* printResult(chosen.output, { paused: scope, reason, author, until, longest }, () =>
       pausedText({ scope, until }, longest),
@@ -210,15 +212,16 @@ export const halt = Command.make(
     const dataDir = yield* dataDirOf(chosen, "stop")
     const { reason } = chosen
     const author = userName()
-    const answered = yield* control(dataDir, "POST", "/api/v1/halt", { reason, author }).pipe(
+    const answered = yield* askDaemon(dataDir, "/api/v1/halt", { body: { reason, author } }).pipe(
       Effect.flatMap((answer) => (answer === undefined ? Effect.undefined : bodyOf(answer))),
       Effect.result,
     )
     if (Result.isFailure(answered)) {
       yield* Console.error(`warn ${answered.failure.message}`)
-      return yield* haltByFile(chosen.output, dataDir, { reason, author, isDaemonThere: true, chosen })
+      return yield* haltWithoutDaemon(chosen.output, dataDir, { reason, author, isDaemonThere: true, chosen })
     }
-    if (answered.success === undefined) return yield* haltByFile(chosen.output, dataDir, { reason, author, chosen })
+    if (answered.success === undefined)
+      return yield* haltWithoutDaemon(chosen.output, dataDir, { reason, author, chosen })
     const text = 'halted: nothing is signed or sent until "cofferer resume --reason TEXT"'
     return yield* printResult(chosen.output, { halted: true, reason, author }, () => text)
   }),
@@ -237,14 +240,14 @@ export const resume = Command.make(
     const dataDir = yield* dataDirOf(chosen)
     const { scope, reason } = chosen
     const body = { scope, reason, author: userName() }
-    const mayBegin = scope === "all" && (yield* readHaltFile(dataDir)) !== undefined
+    const mayCreate = scope === "all" && (yield* readHaltFile(dataDir)) !== undefined
     const done = yield* signAgreement(
       chosen,
       { kind: "resume", says: { scope, reason } },
       Effect.fnUntraced(function* (more) {
         const asked = { ...body, ...more }
         const stored = ({ treasury }: Setup) => resumeScope({ treasury, dataDir }, asked)
-        return (yield* throughDaemon(chosen, "/api/v1/resume", stored, { body: asked, mayBegin, isGuest: true })).body
+        return (yield* throughDaemon(chosen, "/api/v1/resume", stored, { body: asked, mayCreate, isGuest: true })).body
       }),
     )
     const file = done.haltFile === "removed"
@@ -269,7 +272,7 @@ export const reload = Command.make(
   Effect.fn(function* ({ reason, allowWeaker, output, ...chosen }) {
     const dataDir = yield* dataDirOf(chosen)
     const author = userName()
-    const answer = yield* control(dataDir, "POST", "/api/v1/reload", { reason, author, allowWeaker })
+    const answer = yield* askDaemon(dataDir, "/api/v1/reload", { body: { reason, author, allowWeaker } })
     if (answer === undefined) return yield* notRunning(chosen, dataDir)
     const done = (yield* bodyOf(answer)) as {
       readonly hash: string

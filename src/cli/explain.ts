@@ -125,7 +125,7 @@ const subjectText = (subject: RuleAnswer["subjects"][number], answer: RuleAnswer
     ...decidedText(subject.decided, subject.reason, answer.at),
     table(subject.checks.map(checkRow)),
     `  known     ${knownText(answer.knowledge)}`,
-    ...meansText(subject, answer.at),
+    ...factsText(subject, answer.at),
     `  next      ${nextText(subject, answer.at)}${answer.trial ? "; it would be rehearsed then, not paid" : ""}`,
   ].join("\n")
 }
@@ -147,32 +147,35 @@ const checkRow = ({ reason, sign, detail }: Answer): ReadonlyArray<string> => [
   detail,
 ]
 
-const meansText = (e: Explanation, now: number): ReadonlyArray<string> => {
-  const accounts = e.accounts.map((a) => {
-    const rehearsed = a.rehearsed === null ? "" : `, ${a.rehearsed} rehearsed`
-    const has = a.balance === null ? "never seen" : `${a.balance} ${e.asset}${rehearsed}`
-    const kept = a.role === "pays" ? `, ${a.reserved} reserved, floor ${a.floor}` : ""
-    return `${a.account}${a.role === "pays" ? " (payer)" : ""} has ${has}${kept}`
+const factsText = (
+  { accounts, asset, firing, lines, quotas, underWay }: Explanation,
+  now: number,
+): ReadonlyArray<string> => {
+  const balances = accounts.map(({ account, balance, rehearsed, role, reserved, floor }) => {
+    const simulated = rehearsed === null ? "" : `, ${rehearsed} rehearsed`
+    const has = balance === null ? "never seen" : `${balance} ${asset}${simulated}`
+    return role === "pays"
+      ? `${account} (payer) has ${has}, ${reserved} reserved, floor ${floor}`
+      : `${account} has ${has}`
   })
-  const lines = e.lines.map(({ from, to, ...l }) =>
-    l.line === null
+  const limits = lines.map(({ from, to, ...limit }) =>
+    limit.line === null
       ? `${from} -> ${to}: no policy line allows it`
-      : `${from} -> ${to}: line ${l.line}, ${l.perTransfer} each, ${l.used} of ${l.per24h} and ${l.transfers} of ${l.transfersPer24h} transfers used in 24 h, ${l.left} left${l.nextFree === null ? "" : `, ${l.nextFree.amount} more are free at ${stampText(l.nextFree.at)}`}`,
+      : `${from} -> ${to}: line ${limit.line}, ${limit.perTransfer} each, ${limit.used} of ${limit.per24h} and ${limit.transfers} of ${limit.transfersPer24h} transfers used in 24 h, ${limit.left} left${limit.nextFree === null ? "" : `, ${limit.nextFree.amount} more are free at ${stampText(limit.nextFree.at)}`}`,
   )
-  const quotas = e.quotas.map((q) => {
-    if (q.limit === null) return `${q.party}: the network's transfers per epoch are not known`
-    const end = q.endsAt === null ? "" : `, the epoch ends in about ${timeText(q.endsAt - now)}`
-    return `${q.party}: ${q.used} of ${q.limit} transfers of this epoch used, ${q.kept} kept for people${end}`
+  const transfers = quotas.map(({ party, limit, used, kept, endsAt }) => {
+    if (limit === null) return `${party}: the network's transfers per epoch are not known`
+    const end = endsAt === null ? "" : `, the epoch ends in about ${timeText(endsAt - now)}`
+    return `${party}: ${used} of ${limit} transfers of this epoch used, ${kept} kept for people${end}`
   })
-  const moving = e.underWay.map(
-    (p) => `${p.short} ${words(p.state)}: ${p.amount} ${e.asset} ${p.from} -> ${p.to} (${p.rule})`,
+  const moving = underWay.map(
+    (p) => `${p.short} ${words(p.state)}: ${p.amount} ${asset} ${p.from} -> ${p.to} (${p.rule})`,
   )
-  const firing =
-    e.firing === null ? [] : [`true for ${timeText(now - e.firing.since)}, seen ${e.firing.observations} times`]
+  const timer = firing === null ? [] : [`true for ${timeText(now - firing.since)}, seen ${firing.observations} times`]
   return [
-    ...labelled("observed", [...accounts, ...firing]),
-    ...labelled("policy", lines),
-    ...labelled("quota", quotas),
+    ...labelled("observed", [...balances, ...timer]),
+    ...labelled("policy", limits),
+    ...labelled("quota", transfers),
     ...labelled("under way", moving.length === 0 ? ["nothing"] : moving),
   ]
 }

@@ -8,7 +8,7 @@ import { type EndBody, type EndVerb, endPayment } from "../http/controlVerbs.ts"
 import { listIntents } from "../http/stories.ts"
 import { InFlight } from "../submitter/InFlight.ts"
 import { agreementFlags, matchesId, signAgreement } from "./approve.ts"
-import { notHere, throughDaemon } from "./common/client.ts"
+import { noDaemonLine, throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
 import { type Chosen, commonFlags, type Setup, switchFlag, textArgument, userName } from "./common/setup.ts"
 import { storyText } from "./common/storyText.ts"
@@ -142,7 +142,7 @@ export const intents = Command.make(
     const list = found.slice(0, limit)
     yield* printResult(chosen.output, list, () =>
       [
-        ...(running ? [] : [notHere]),
+        ...(running ? [] : [noDaemonLine]),
         list.length === 0 ? "no payment yet" : `payments (UTC)\n${intentsText(list)}`,
       ].join("\n"),
     )

@@ -30,7 +30,7 @@ const show = Command.make(
   }),
 ).pipe(Command.withDescription("Print the public key of a key file"))
 
-const stateOf = (file: string | undefined, publicKey: string) => {
+const keyFileState = (file: string | undefined, publicKey: string) => {
   if (file === undefined) return Effect.succeed("no private key here")
   if (!existsSync(file)) return Effect.succeed("missing")
   return openKeyFile(file, publicKey).pipe(
@@ -46,7 +46,7 @@ const list = Command.make(
     const { treasury, dataDir } = yield* setup(yield* withLastFiles(chosen))
     const parties = yield* Effect.forEach([...treasury.parties.values()], (party) => {
       const keyFile = keyFileOf(party, dataDir)
-      return Effect.map(stateOf(keyFile, party.publicKey), (state) => ({
+      return Effect.map(keyFileState(keyFile, party.publicKey), (state) => ({
         kind: "party" as const,
         name: party.name,
         publicKey: party.publicKey,
@@ -83,7 +83,7 @@ const operator = Command.make("operator").pipe(
   Command.withSubcommands([newKey("Make a key file for an operator, with mode 0600, and print its public key")]),
 )
 
-/** Keys of parties, which move money, and of operators, which move none. */
+/** Keys of parties move money; keys of operators only approve. */
 export const keys = Command.make("keys").pipe(
   Command.withDescription("Make and list keys of parties and operators"),
   Command.withSubcommands([

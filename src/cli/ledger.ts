@@ -11,7 +11,7 @@ import { pollBalances } from "../poller/BalancePoller.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { agreementFlags, signAgreement, type TypedVerb } from "./approve.ts"
-import { bodyOf, control, throughDaemon } from "./common/client.ts"
+import { askDaemon, bodyOf, throughDaemon } from "./common/client.ts"
 import { failWith, printResult, progressBar, table } from "./common/output.ts"
 import { commonFlags, dataDirOf, type Setup, userName } from "./common/setup.ts"
 import { reasonFlag } from "./controls.ts"
@@ -102,7 +102,7 @@ export const performAgreed = <A>(
         return yield* verb(found, asked).pipe(Effect.provide(Layer.merge(gatewaysOf(found), log)))
       })
       const body = { ...what.says, ...asked }
-      const done = yield* throughDaemon(chosen, `/api/v1/${what.path}`, stored, { body, mayBegin: true })
+      const done = yield* throughDaemon(chosen, `/api/v1/${what.path}`, stored, { body, mayCreate: true })
       return done.body
     }),
   )
@@ -138,7 +138,7 @@ export const reconcile = Command.make(
   "reconcile",
   { ...commonFlags },
   Effect.fn(function* (chosen) {
-    const call = { body: {}, timeoutMillis, mayBegin: true }
+    const call = { body: {}, timeoutMillis, mayCreate: true }
     const { body: found } = yield* throughDaemon(chosen, "/api/v1/reconcile", stored, call)
     yield* printResult(chosen.output, found, () => textOf(found))
     const count = found.differences.length
@@ -189,7 +189,7 @@ const showBackfill = Effect.fnUntraced(function* (dataDir: string, since: string
   if (progress === undefined) return false
   const bar = progressBar(progress, "backfill")
   const step = Effect.gen(function* () {
-    const answer = yield* control(dataDir, "GET", "/api/v1/status")
+    const answer = yield* askDaemon(dataDir, "/api/v1/status")
     const view = answer && ((yield* bodyOf(answer)) as Pick<View, "backfills">)
     const own = view?.backfills.find((one) => one.since === since)
     if (own !== undefined) bar.show(own.share)

@@ -9,7 +9,7 @@ import { databaseLayer } from "../layers.ts"
 import { databaseFile } from "../store/database/Database.ts"
 import { moveStore } from "../store/database/moveStore.ts"
 import { Sql } from "../store/database/Sql.ts"
-import { control } from "./common/client.ts"
+import { askDaemon } from "./common/client.ts"
 import { failWith, printResult } from "./common/output.ts"
 import { commonFlags, fileOf, nearPath, runCommand, setup } from "./common/setup.ts"
 import { storeText } from "./run/sound.ts"
@@ -39,20 +39,20 @@ export const migrate = Command.make(
       return yield* failWith("usage", `the store of ${treasury.name} is ${kind} already, by ${fileOf(chosen)}`)
     }
     const { dir: dataDir } = yield* secureDataDir(found.dataDir)
-    if ((yield* control(dataDir, "GET", "/api/v1/status")) !== undefined) {
+    if ((yield* askDaemon(dataDir, "/api/v1/status")) !== undefined) {
       return yield* failWith("refused", `a daemon runs in ${dataDir}; stop it first`)
     }
     const file = join(dataDir, databaseFile)
     if (postgresUrlFile === undefined && !existsSync(file)) {
       return yield* failWith("notFound", `there is no database ${file}; nothing to move`)
     }
-    const opened = Effect.fnUntraced(function* (postgresUrlFile: string | undefined) {
+    const openStore = Effect.fnUntraced(function* (postgresUrlFile: string | undefined) {
       const layer = Layer.fresh(databaseLayer({ treasury, dataDir, postgresUrlFile }, "mover"))
       const place = postgresUrlFile === undefined ? file : `the PostgreSQL of ${postgresUrlFile}`
       return { sql: Context.get(yield* Layer.build(layer), Sql), place }
     })
     const { from, target, moved } = yield* Effect.gen(function* () {
-      const [from, target] = [yield* opened(postgresUrlFile), yield* opened(urlFile)]
+      const [from, target] = [yield* openStore(postgresUrlFile), yield* openStore(urlFile)]
       return { from, target, moved: yield* moveStore(treasury.name, from, target) }
     }).pipe(Effect.catchTag("StoreError", ({ message }) => failWith("failure", storeText(message, dataDir))))
     const result = { treasury: treasury.name, from: from.place, to: target.place, ...moved }

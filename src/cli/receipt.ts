@@ -20,7 +20,7 @@ import type { Names, Proven, Recorded } from "../store/journal/proven.ts"
 import type { EntryChain, Receipt } from "../store/journal/receipt.ts"
 import type { Statement } from "../store/journal/Statement.ts"
 import { verifyStore } from "../store/journal/verifyStore.ts"
-import { bodyOf, control, storedSetup, throughDaemon } from "./common/client.ts"
+import { askDaemon, bodyOf, storedSetup, throughDaemon } from "./common/client.ts"
 import { type CliFailure, failWith, outputFlag, printResult, toJson, withSeconds, writeOut } from "./common/output.ts"
 import {
   type Chosen,
@@ -216,10 +216,10 @@ export const exportPages = Effect.fnUntraced(function* (
   use: (page: ExportPage) => Effect.Effect<void, CliFailure>,
 ) {
   const dataDir = yield* dataDirOf(chosen)
-  const answer = yield* control(dataDir, "GET", "/api/v1/live")
+  const answer = yield* askDaemon(dataDir, "/api/v1/live")
   if (answer !== undefined) {
     return yield* eachPage(asked, use, (page) =>
-      Effect.flatMap(control(dataDir, "GET", pathOf(page)), (reply) =>
+      Effect.flatMap(askDaemon(dataDir, pathOf(page)), (reply) =>
         reply === undefined
           ? Effect.fail(failWith("failure", "the daemon stopped answering; the output is incomplete"))
           : Effect.map(bodyOf(reply), (body) => body as ExportPage),

@@ -64,7 +64,7 @@ export const commandNames: ReadonlyArray<string> = Object.keys(commands)
 
 const isCommand = (name: string): name is keyof typeof commands => Object.hasOwn(commands, name)
 
-/** The named command; all commands if there is none of the name: for help, and to suggest the nearest name. */
+/** The named command; for any other name all commands, for help and to suggest the nearest name. */
 export const loadCommands = async ([name = ""]: ReadonlyArray<string>) => {
   const called = isCommand(name) ? [commands[name]] : Object.values(commands)
   return Command.make("cofferer").pipe(
@@ -83,14 +83,14 @@ const elsewhere: Readonly<Record<string, string>> = {
 }
 
 /** Removed commands, each with its replacement. */
-const gone: Readonly<Record<string, string>> = {
+const removed: Readonly<Record<string, string>> = {
   object: 'weaker terms halt a start at once now; "halt" stops terms that "terms accept" accepted',
 }
 
 /** Describes a wrong call in one line. */
-const callText = (commandPath: ReadonlyArray<string>, error: Error): string => {
+const wrongCallText = (commandPath: ReadonlyArray<string>, error: Error): string => {
   const command = Predicate.isTagged(error, "UnknownSubcommand") ? String(Reflect.get(error, "subcommand")) : ""
-  if (Object.hasOwn(gone, command)) return `${command} is gone; ${gone[command]}`
+  if (Object.hasOwn(removed, command)) return `${command} is gone; ${removed[command]}`
   const option = Predicate.isTagged(error, "UnrecognizedOption") ? (error as { readonly option?: string }).option : ""
   const other = elsewhere[`${commandPath.at(-1)} ${option}`]
   if (other !== undefined) return `Unrecognized flag: ${option}; ${other}`
@@ -137,7 +137,7 @@ const presenter = CliOutput.layerPresenter({
     // Behind an unknown command every flag is unknown too.
     const unknown = event.errors.filter(Predicate.isTagged("UnknownSubcommand"))
     const causes = unknown.length > 0 ? unknown : event.errors
-    const errors = causes.map((error) => `cofferer: ${callText(event.commandPath, error)}`)
+    const errors = causes.map((error) => `cofferer: ${wrongCallText(event.commandPath, error)}`)
     return Console.error([...errors, `see: ${event.commandPath.join(" ")} --help`].join("\n"))
   },
 })

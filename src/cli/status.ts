@@ -13,7 +13,7 @@ import { markOf, movedKey } from "../store/database/moved.ts"
 import { leaseHolder } from "../store/database/pgLease.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { withFlags } from "../telemetry/Logging.ts"
-import { bodyOf, control, exchange, throughDaemon } from "./common/client.ts"
+import { askDaemon, bodyOf, exchange, throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult, table } from "./common/output.ts"
 import {
   type Chosen,
@@ -179,7 +179,7 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
     yield* eachTreasury(dir),
     ({ name, chosen }) =>
       Effect.gen(function* () {
-        const answer = yield* control(yield* dataDirOf(chosen), "GET", "/api/v1/status")
+        const answer = yield* askDaemon(yield* dataDirOf(chosen), "/api/v1/status")
         if (answer !== undefined) return { treasury: name, ...((yield* bodyOf(answer)) as View).sentence }
         const found = chosen.sharedUrlFile === undefined ? undefined : yield* setup(chosen)
         const view = found && (yield* Effect.provide(readElsewhere, storeLayer(found, "reader")))
@@ -208,7 +208,7 @@ export const status = Command.make(
     }
     if (chosen.live) {
       const dataDir = yield* dataDirOf(chosen)
-      const alive = yield* control(dataDir, "GET", "/api/v1/live")
+      const alive = yield* askDaemon(dataDir, "/api/v1/live")
       if (alive === undefined) return yield* notRunning(chosen, dataDir)
       return yield* printResult(chosen.output, yield* bodyOf(alive), () => "live")
     }

@@ -14,7 +14,7 @@ import { daemonLayer } from "../layers.ts"
 import { holdsOf } from "../store/controls/Controls.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { checkKeys } from "./checks.ts"
-import { bodyOf, control, withLastFiles } from "./common/client.ts"
+import { askDaemon, bodyOf, withLastFiles } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
 import { missingSandboxKeys } from "./common/sandboxClient.ts"
 import { commonFlags, notRunning, optionalText, pathArgument, setup, userName } from "./common/setup.ts"
@@ -68,7 +68,7 @@ export const submitCommand = Command.make(
     const { file: _, ...place } = chosen
     const named = yield* withLastFiles(place)
     const found = yield* setup(named)
-    const answer = yield* control(found.dataDir, "POST", "/api/v1/submit", body)
+    const answer = yield* askDaemon(found.dataDir, "/api/v1/submit", { body })
     if (answer !== undefined) {
       return yield* printTaken(chosen.output, (yield* bodyOf(answer)) as Submitted)
     }

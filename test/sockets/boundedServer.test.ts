@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from "node:net"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
-import { control } from "../../src/cli/common/client.ts"
+import { askDaemon } from "../../src/cli/common/client.ts"
 import { socketFile } from "../../src/http/ControlServer.ts"
 import { boundedServer } from "../../src/sockets/boundedServer.ts"
 import { tempDir } from "../support/tempDir.ts"
@@ -102,9 +102,9 @@ describe("the command line beside a daemon whose connections are all in use", ()
     try {
       first.resume().write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
       await once(server, "asked")
-      const changed = await Effect.runPromise(Effect.flip(control(dir, "POST", "/api/v1/halt", {})))
+      const changed = await Effect.runPromise(Effect.flip(askDaemon(dir, "/api/v1/halt", { body: {} })))
       assert.include(changed.message, "the daemon cannot be reached")
-      const answer = Effect.runPromise(control(dir, "GET", "/api/v1/status"))
+      const answer = Effect.runPromise(askDaemon(dir, "/api/v1/status"))
       await once(server, "connection")
       due[0]?.end("done")
       assert.deepStrictEqual(await answer, { status: 200, body: {} })

@@ -21,7 +21,7 @@ class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
   detail: Schema.String,
 }) {}
 
-interface Exchanged {
+interface HttpReply {
   readonly status: number
   readonly text: string
 }
@@ -30,12 +30,12 @@ const absent: ReadonlySet<string | undefined> = new Set(["ENOENT", "ECONNREFUSED
 
 /** One request of the command line to a process on this machine, and its whole answer. */
 export const exchange = (options: RequestOptions & { readonly timeout: number }, body?: unknown) =>
-  Effect.callback<Exchanged, NoAnswer>((resume) => {
+  Effect.callback<HttpReply, NoAnswer>((resume) => {
     const fail = (kind: NoAnswer["kind"], detail = "") => resume(Effect.fail(new NoAnswer({ kind, detail })))
-    // A connection that is kept for the next request may be closed by then.
+    // Without an agent: a connection kept for the next request may be closed by then.
     const call = request({ ...options, agent: false }, (response) => {
       const chunks: Array<Buffer> = []
-      // A connection that breaks off within the answer ends here, not at the request.
+      // A connection that breaks within the answer is an error of the response, not of the request.
       response.on("error", (error) => fail("failed", error.message))
       response.on("data", (chunk: Buffer) => chunks.push(chunk))
       response.on("end", () =>
@@ -92,17 +92,16 @@ const notOurs = (why: string) =>
 /** A daemon with all connections in use closes a new one. Only reading requests are repeated. */
 const retries = { schedule: Schedule.spaced("100 millis"), times: 20 }
 
-/** One request to the daemon of a data directory; undefined where none runs. */
-export const control = Effect.fnUntraced(function* (
+/** One request to the daemon of a data directory, a POST if it has a body; undefined where no daemon runs. */
+export const askDaemon = Effect.fnUntraced(function* (
   dataDir: string,
-  method: "GET" | "POST",
   path: string,
-  body?: unknown,
-  timeoutMillis = timeoutMillisDefault,
+  { body, timeoutMillis = timeoutMillisDefault }: Pick<Call, "body" | "timeoutMillis"> = {},
 ): Effect.fn.Return<ControlAnswer | undefined, ReturnType<typeof failWith>> {
   const found = socketOf(dataDir)
   if ("problem" in found) return yield* notOurs(found.problem)
   const { socketPath } = found
+  const method = body === undefined ? "GET" : "POST"
   const headers = { "content-type": "application/json", host: "localhost" }
   const answer = yield* exchange({ socketPath, method, path, headers, timeout: timeoutMillis }, body).pipe(
     Effect.retry({ ...retries, while: ({ kind }) => kind === "failed" && method === "GET" }),
@@ -148,19 +147,20 @@ type Stored = Layer.Success<ReturnType<typeof storeLayer>>
 interface Call {
   /** With a body the request is a POST. */
   readonly body?: unknown
-  readonly timeoutMillis?: number
+  /** Default `timeoutMillisDefault`. */
+  readonly timeoutMillis?: number | undefined
   /** True if it may create a database. Default false: without one there is nothing to query. */
-  readonly mayBegin?: boolean
+  readonly mayCreate?: boolean
   /** True if it may stop or resume what another process runs. Default false: that one must be asked. */
   readonly isGuest?: boolean
 }
 
 const Live = Schema.Struct({ files: Schema.NonEmptyArray(Schema.String) })
 
-/** The files by which the daemon of a data directory runs; where none runs, those of its last start. */
-const filesIn = Effect.fnUntraced(
+/** Files of the daemon of a data directory; where none runs, those of its last start. */
+const daemonFiles = Effect.fnUntraced(
   function* (dataDir: string, mayOpen: boolean) {
-    const answer = yield* control(dataDir, "GET", "/api/v1/live")
+    const answer = yield* askDaemon(dataDir, "/api/v1/live")
     if (answer !== undefined) return (yield* Schema.decodeUnknownEffect(Live)(answer.body)).files
     const filename = join(dataDir, databaseFile)
     if (!mayOpen || !existsSync(filename)) return undefined
@@ -179,15 +179,15 @@ export const withLastFiles = Effect.fnUntraced(function* <A extends Chosen>(chos
   const isNamed = chosen.config.length > 0 || Option.isSome(chosen.file ?? Option.none())
   if (isNamed || severalIn(chosen) !== undefined) return chosen
   const isGiven = Option.isSome(chosen.data)
-  const files = yield* filesIn(yield* dataDirOf(chosen), isGiven)
+  const files = yield* daemonFiles(yield* dataDirOf(chosen), isGiven)
   if (files === undefined || !(isGiven || files[0] === resolve(fileOf(chosen)))) return chosen
   return { ...chosen, config: files.map(nearPath) }
 })
 
 /** The setup of a data directory whose daemon does not run. */
-export const storedSetup = Effect.fnUntraced(function* (asked: Chosen, dataDir: string, mayBegin = false) {
+export const storedSetup = Effect.fnUntraced(function* (asked: Chosen, dataDir: string, mayCreate = false) {
   const chosen = yield* withLastFiles(asked)
-  if (!mayBegin && !existsSync(join(dataDir, databaseFile))) {
+  if (!mayCreate && !existsSync(join(dataDir, databaseFile))) {
     const found = Option.getOrUndefined(yield* Effect.option(setup(chosen)))
     if (found?.postgresUrlFile === undefined) return yield* notRunning(chosen, dataDir, ", and it has no database")
   }
@@ -206,8 +206,8 @@ export type AsJson<A> = A extends bigint
 
 const isProblem = (done: unknown): done is HttpProblem => Predicate.hasProperty(done, "problem") && "remedy" in done
 
-/** First line of a list that is read from the database without a daemon. */
-export const notHere = "no daemon runs here; the database says:"
+/** First line of a list that is read from the database because no daemon runs. */
+export const noDaemonLine = "no daemon runs here; the database says:"
 
 /**
  * Calls the daemon; if none runs, performs the same on its database. Both answers are JSON with large integers as text.
@@ -217,12 +217,12 @@ export const throughDaemon = Effect.fnUntraced(function* <A, E extends { readonl
   chosen: Chosen,
   path: string,
   perform: (found: Setup) => Effect.Effect<A, E, Stored>,
-  { body, timeoutMillis, mayBegin, isGuest = false }: Call = {},
+  { body, timeoutMillis, mayCreate, isGuest = false }: Call = {},
 ) {
   const dataDir = yield* dataDirOf(chosen)
-  const answer = yield* control(dataDir, body === undefined ? "GET" : "POST", path, body, timeoutMillis)
+  const answer = yield* askDaemon(dataDir, path, { body, timeoutMillis })
   if (answer !== undefined) return { running: true, body: (yield* bodyOf(answer)) as AsJson<Exclude<A, HttpProblem>> }
-  const found = yield* storedSetup(chosen, dataDir, mayBegin)
+  const found = yield* storedSetup(chosen, dataDir, mayCreate)
   const done = yield* perform(found).pipe(
     // Log lines would stand between the lines of the result.
     Effect.provide(

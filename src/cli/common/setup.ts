@@ -20,7 +20,7 @@ import { daemonFile, storeDirIn } from "../../config/yaml/readSources.ts"
 import { shellWord } from "../../domain/text.ts"
 import { failWith, outputFlag } from "./output.ts"
 
-/** Off unless it is given. */
+/** A flag without a value; default off. */
 export const switchFlag = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
 export const optionalText = (name: string, description: string) =>
@@ -59,6 +59,7 @@ export const treasuryFlag = Flag.String("treasury").pipe(
 /** Flags of nearly every command. */
 export const commonFlags = { config: configFlag, data: dataFlag, treasury: treasuryFlag, output: outputFlag }
 
+/** Flags and arguments that choose a treasury and its data directory. */
 export interface Chosen {
   readonly file?: Option.Option<string>
   readonly config: ReadonlyArray<string>
@@ -139,7 +140,7 @@ export const filesOf = (chosen: Chosen): readonly [string, ...ReadonlyArray<stri
   return [named[0] ?? "treasury.yaml", ...named.slice(1)]
 }
 
-/** The same as a daemon reads them: absolute, and those of one treasury where a folder holds several. */
+/** The files as absolute paths; in a folder of several treasuries, those of the chosen one. */
 export const filesForDaemon = (given: Chosen) =>
   Effect.map(chosenTreasury(given), (chosen) => filesOf(chosen).map((file) => resolve(file)))
 
@@ -157,14 +158,13 @@ export const setup = Effect.fnUntraced(function* (given: Chosen) {
   const chosen = yield* chosenTreasury(given)
   const treasury = yield* loadTreasury(...filesOf(chosen))
   const { ownDir } = chosen
-  const placed = treasury.storeDir ?? ownDir ?? defaultDataDir
-  const written =
-    Option.getOrUndefined(chosen.data) ?? (ownDir === undefined ? environment.dataDir : undefined) ?? placed
+  const fromEnvironment = ownDir === undefined ? environment.dataDir : undefined
+  const dataDir = Option.getOrUndefined(chosen.data) ?? fromEnvironment ?? treasury.storeDir ?? ownDir ?? defaultDataDir
   return {
     treasury,
     environment,
     mode: lowerMode(treasury.mode, environment.mode),
-    dataDir: resolve(written),
+    dataDir: resolve(dataDir),
     postgresUrlFile: treasury.postgresUrlFile ?? chosen.sharedUrlFile,
     listen: environment.listen === undefined ? treasury.listen : parseListen(environment.listen),
     metrics: environment.metrics === undefined ? treasury.metrics : parseListen(environment.metrics),
@@ -214,7 +214,7 @@ export const nearPath = (path: string): string => {
 }
 const typedPath = (path: string): string => shellWord(nearPath(path))
 
-/** The files that a command to start the daemon names; those that its data was last run with, if no flag names any. */
+/** Files for a command that starts the daemon: those of the flags, else the `last` ones of its data. */
 const filesToRun = (chosen: Chosen, last: ReadonlyArray<string> | undefined): ReadonlyArray<string> | undefined => {
   const several = severalIn(chosen)
   if (several !== undefined) return [several]
@@ -291,10 +291,10 @@ const dirOfFiles = Effect.fnUntraced(function* (chosen: Chosen, purpose: "ask" |
   return { dir: storeDirIn(filesOf(chosen)), lines: problemLines(loaded.cause) }
 })
 
-/** Name of the user; its number if it has none, as in a container. */
-export const userName = (named: () => string = () => userInfo().username): string => {
+/** Name of the user; the user's number if it has no name, as in a container. */
+export const userName = (read: () => string = () => userInfo().username): string => {
   try {
-    return named()
+    return read()
   } catch {
     return `uid${process.getuid?.() ?? ""}`
   }

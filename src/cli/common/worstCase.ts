@@ -6,16 +6,16 @@ import { percent } from "../../rules/Account.ts"
 import type { PolicyLine } from "../../rules/policy/Policy.ts"
 import type { WorstCase, WorstLine } from "../../rules/policy/worstCase.ts"
 
-const names = (treasury: Treasury, keys: ReadonlySet<string>): string =>
+const partyNames = (treasury: Treasury, keys: ReadonlySet<string>): string =>
   [...treasury.parties.values()]
     .filter((party) => keys.has(party.publicKey))
     .map((party) => party.name)
     .join(", ")
 
 /** Receivers of a line. A payment to an address leaves the network, and nothing here brings it back. */
-const receivers = (treasury: Treasury, line: PolicyLine): string => {
+const receiverNames = (treasury: Treasury, line: PolicyLine): string => {
   const outside = [...treasury.addresses.values()].filter(({ address }) => line.to.has(address))
-  const parties = names(treasury, line.to)
+  const parties = partyNames(treasury, line.to)
   return [
     ...(parties === "" ? [] : [parties]),
     ...outside.map(({ name, address }) => `${name} (${address}, outside the network)`),
@@ -23,7 +23,7 @@ const receivers = (treasury: Treasury, line: PolicyLine): string => {
 }
 
 /** ", each with 2 of ana, ben, chloe" */
-const peopleOf = ({ group, above }: NonNullable<PolicyLine["approval"]>, format: (units: bigint) => string): string =>
+const signersOf = ({ group, above }: NonNullable<PolicyLine["approval"]>, format: (units: bigint) => string): string =>
   `, each${above > 0n ? ` above ${format(above)}` : ""} with ${groupText(group)}`
 
 /** The policy's lines as fields of the log. */
@@ -33,8 +33,8 @@ export const permittedLines = (treasury: Treasury) =>
     const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)
     const plain = (units: bigint) => plainLevel(units, asset?.decimals ?? 0)
     return {
-      from: names(treasury, line.from),
-      to: receivers(treasury, line),
+      from: partyNames(treasury, line.from),
+      to: receiverNames(treasury, line),
       asset: asset?.symbol ?? line.assetId,
       perTransfer: plain(line.perTransfer),
       per24h: plain(line.per24h),
@@ -45,13 +45,14 @@ export const permittedLines = (treasury: Treasury) =>
     }
   })
 
-const some = (all: ReadonlyArray<string>): string => several(all, 4)
+/** The first four, and the number of the others. */
+const brief = (all: ReadonlyArray<string>): string => several(all, 4)
 
 const lineText = (line: WorstLine): string => {
   const { amount, decimals, asset, perTransfer, transfers, approval, leavesNetworkTo } = line
   const format = (units: bigint) => formatLevel(units, decimals)
-  const people = approval === undefined ? "" : peopleOf(approval, format)
-  const outside = leavesNetworkTo.length === 0 ? "" : `; to ${some(leavesNetworkTo)} it is withdrawn from the network`
+  const people = approval === undefined ? "" : signersOf(approval, format)
+  const outside = leavesNetworkTo.length === 0 ? "" : `; to ${brief(leavesNetworkTo)} it is withdrawn from the network`
   return `${format(amount)} ${asset} (${format(perTransfer)} each time, ${plural(transfers, "transfer")}${people})${outside}`
 }
 
@@ -64,7 +65,7 @@ const unapprovedOf = ({ leavesTo, approval, amount, transfers }: WorstLine): big
 
 const lineRows = ({ lines }: WorstCase): ReadonlyArray<readonly [string, string]> => {
   const isOnly = lines.filter((line) => unapprovedOf(line) > 0n).length === 1
-  const cells = lines.map((line) => [`${some(line.from)} -> ${some(line.to)}`, lineText(line)] as const)
+  const cells = lines.map((line) => [`${brief(line.from)} -> ${brief(line.to)}`, lineText(line)] as const)
   const width = Math.max(0, ...cells.map(([, what]) => what.length))
   return lines.map((line, i): readonly [string, string] => {
     const [who, what] = cells[i]!
@@ -72,7 +73,7 @@ const lineRows = ({ lines }: WorstCase): ReadonlyArray<readonly [string, string]
     if (unapproved === 0n) return [who, what]
     const sum = `of it, ${formatLevel(unapproved, line.decimals)} ${line.asset} `
     const part = unapproved === line.amount ? "" : isOnly ? `${sum}is ` : sum
-    const to = line.leavesTo.length === line.to.length ? "" : ` (to ${some(line.leavesTo)})`
+    const to = line.leavesTo.length === line.to.length ? "" : ` (to ${brief(line.leavesTo)})`
     const words = isOnly
       ? "the only money that leaves your control without approval"
       : "leaves your control without approval"
@@ -85,7 +86,7 @@ const quotaText = ({ quotas }: WorstCase): string => {
   const alike = Map.groupBy(quotas, ({ permitted, limit, kept }) => `${permitted}/${limit}/${kept}`)
   const texts = [...alike.values()].map((group) => {
     const { permitted, limit, kept, free } = group[0]!
-    const who = `${some(group.map(({ party }) => party))}${group.length > 1 ? " each" : ""}`
+    const who = `${brief(group.map(({ party }) => party))}${group.length > 1 ? " each" : ""}`
     const people = kept === 0 ? "" : `${kept} kept for people, `
     return permitted + kept <= limit
       ? `${who} ${permitted} of ${limit} transfers (${people}${free} free)`

@@ -11,7 +11,7 @@ import { gatewayLayer } from "../../layers.ts"
 import { ProofOfWork } from "../../pow/ProofOfWork.ts"
 import { clockGap, wrongClock } from "../../rules/checks/wrongClock.ts"
 import { blockMillis } from "../../store/balances/Observations.ts"
-import { checkGateway, gatewayPatience } from "../checks.ts"
+import { checkGateway, gatewayWaitMillis } from "../checks.ts"
 import { withLastFiles } from "../common/client.ts"
 import { failWith, printResult } from "../common/output.ts"
 import { commonFlags, fileArgument, setup } from "../common/setup.ts"
@@ -88,9 +88,9 @@ const readGateway = (gateway: Gateway) =>
     return { head, mark, at: yield* Clock.currentTimeMillis }
   }).pipe(
     Effect.timeoutOrElse({
-      duration: gatewayPatience,
+      duration: gatewayWaitMillis,
       orElse: () => {
-        const reason = { _tag: "Timeout", afterMillis: gatewayPatience } as const
+        const reason = { _tag: "Timeout", afterMillis: gatewayWaitMillis } as const
         return Effect.fail(new GatewayError({ gateway: gateway.name, operation: "height", reason }))
       },
     }),
@@ -191,7 +191,7 @@ const networkFindings = Effect.fn("Doctor.network")(
       Effect.provide(
         Layer.merge(gatewayLayer({ treasury }), ProofOfWork.layer).pipe(Layer.provide(layerMetrics(treasury))),
       ),
-      // A header of a gateway whose file cannot be read.
+      // The file of a gateway's header cannot be read.
       Effect.catchTag("ConfigError", ({ problems }) => Effect.succeed(problemsAs("gateway", "bad", problems))),
     ),
 )

@@ -14,7 +14,7 @@ import { databaseFile } from "../../store/database/Database.ts"
 import { bytesText, DiskSpace, enoughSpace } from "../../store/database/DiskSpace.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { checkKeys, looseSecrets } from "../checks.ts"
-import { bodyOf, control } from "../common/client.ts"
+import { askDaemon, bodyOf } from "../common/client.ts"
 import type { Setup } from "../common/setup.ts"
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error)
@@ -159,7 +159,7 @@ export const receiverFindings = Effect.fnUntraced(function* ({ receivers }: Trea
 
 /** Conditions of a daemon that runs on the data directory; undefined where none does. */
 export const daemonFindings = Effect.fnUntraced(function* (dataDir: string) {
-  const answer = yield* control(dataDir, "GET", "/api/v1/status")
+  const answer = yield* askDaemon(dataDir, "/api/v1/status")
   if (answer === undefined) return undefined
   const { conditions, mode } = (yield* bodyOf(answer)) as Pick<View, "conditions" | "mode">
   return conditions.length === 0

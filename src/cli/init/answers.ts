@@ -46,7 +46,7 @@ export const missingFlags = ({ gateway, asset, below, target }: InitFlags): Read
 export const gatewaysOf = (urls: ReadonlyArray<string>) =>
   urls.map((url, i) => [urls.length === 1 ? "main" : String.fromCharCode(97 + i), url] as const)
 
-const run = <A>(prompt: Prompt.Prompt<A>) =>
+const ask = <A>(prompt: Prompt.Prompt<A>) =>
   Prompt.run(prompt).pipe(Effect.mapError(() => failWith("failure", "stopped; nothing was written")))
 
 const decodeUrl = Schema.decodeUnknownEffect(UrlText)
@@ -54,7 +54,7 @@ const decodeName = Schema.decodeUnknownEffect(Name)
 
 const askGateway = Effect.fnUntraced(function* () {
   for (;;) {
-    const url = yield* run(
+    const url = yield* ask(
       Prompt.String({
         message: "Address of the gateway, such as https://gateway.example or http://127.0.0.1:3008",
         validate: (text) => decodeUrl(text).pipe(Effect.mapError(({ message }) => message)),
@@ -96,7 +96,7 @@ const askAsset = (assets: ReadonlyArray<Asset>) => {
   }))
   return choices.length === 0
     ? failWith("notFound", "the gateway lists no enabled asset")
-    : run(Prompt.Select({ message: "Asset that the rule pays", choices, maxPerPage: 10 }))
+    : ask(Prompt.Select({ message: "Asset that the rule pays", choices, maxPerPage: 10 }))
 }
 
 const isId = Schema.is(AssetIdText)
@@ -108,7 +108,7 @@ const pinFor = (assets: ReadonlyArray<Asset>, named: string) => {
 }
 
 const askAmount = (message: string, { symbol, decimals }: PinnedAsset) =>
-  run(
+  ask(
     Prompt.String({
       message: `${message}, in ${symbol}`,
       validate: (text) => {
@@ -133,7 +133,7 @@ export const askMissing = Effect.fnUntraced(function* (
   const below = Option.getOrUndefined(given.below) ?? (yield* askAmount("Pay when the balance is below", asset))
   const target = Option.getOrUndefined(given.target) ?? (yield* askAmount("Restore the balance to", asset))
   const name = yield* decodeName(given.name).pipe(Effect.mapError(({ message }) => failWith("usage", message)))
-  const answers: InitAnswers = {
+  return {
     name,
     mode: given.mode,
     gateway: asked === undefined ? given.gateway : [asked.url],
@@ -142,15 +142,14 @@ export const askMissing = Effect.fnUntraced(function* (
     asset,
     below,
     target,
-  }
-  return answers
+  } satisfies InitAnswers
 })
 
 /** Shows the file, and asks whether to write it. */
 export const confirmWrite = (text: string) =>
   Effect.andThen(
     Console.log(`\n${text}`),
-    run(Prompt.Confirm({ message: "Write this file and its keys", initial: true })),
+    ask(Prompt.Confirm({ message: "Write this file and its keys", initial: true })),
   )
 
 const gatewayName = "init"

@@ -5,7 +5,7 @@ import { logEvent } from "../../telemetry/Logging.ts"
 import { paymentSpan } from "../../telemetry/Tracing.ts"
 
 interface TracingOptions {
-  /** Where spans are posted to, by OTLP over HTTP in JSON. */
+  /** Address that takes spans, as OTLP over HTTP in JSON. */
   readonly url: string
   readonly headers: Readonly<Record<string, Redacted.Redacted>>
   readonly treasury: string
@@ -13,7 +13,7 @@ interface TracingOptions {
 }
 
 /** If the collector does not accept a batch in this time, tracing is off for a minute. */
-const takenMillisMax = 5_000
+const acceptMillisMax = 5_000
 /** Concurrent batches; one more also switches tracing off for a minute. */
 const underWayMax = 4
 const batchMax = 2_000
@@ -46,13 +46,13 @@ const clientLayer = (headers: TracingOptions["headers"]) =>
       let underWay = 0
       const exchange = (request: HttpClientRequest.HttpClientRequest) => {
         const secret = Object.entries(headers).map(([name, value]) => [name, Redacted.value(value)] as const)
-        const asked = HttpClientRequest.setHeaders(request, Object.fromEntries(secret))
-        // The scope ends with the head of the answer: nobody reads a body.
-        return Effect.scoped(Effect.map(HttpClient.withScope(real).execute(asked), ({ status }) => status)).pipe(
+        const authorized = HttpClientRequest.setHeaders(request, Object.fromEntries(secret))
+        // The scope ends with the head of the answer: the body is not read.
+        return Effect.scoped(Effect.map(HttpClient.withScope(real).execute(authorized), ({ status }) => status)).pipe(
           Effect.mapError(({ message }) => message),
           Effect.timeoutOrElse({
-            duration: takenMillisMax,
-            orElse: () => Effect.fail(`no answer within ${takenMillisMax / 1_000} s`),
+            duration: acceptMillisMax,
+            orElse: () => Effect.fail(`no answer within ${acceptMillisMax / 1_000} s`),
           }),
           Effect.filterOrFail(
             (status) => status >= 200 && status < 300,

@@ -9,7 +9,7 @@ import { failWith } from "../common/output.ts"
 import { configFlag, dataFlag, fileArgument, flagsOf, type Setup, severalIn } from "../common/setup.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { runOnce } from "./once.ts"
-import { sound, storeText } from "./sound.ts"
+import { soundSetup, storeText } from "./sound.ts"
 import { tracingLayer } from "./tracing.ts"
 import { checkChain, introduce, runTreasury } from "./treasury.ts"
 
@@ -38,20 +38,20 @@ export const run = Command.make(
       const { runTreasuries } = yield* Effect.promise(() => import("./treasuries.ts"))
       return yield* runTreasuries(dir, chosen, startedAt)
     }
-    const { found, doubts } = yield* sound(chosen)
+    const { found, warnings } = yield* soundSetup(chosen)
     const work = chosen.sandbox ? besideSandbox(found, chosen.once) : daemon(found, chosen.once, undefined)
-    const warned = Effect.forEach(doubts, (detail) => logEvent("configuration doubtful", { detail }))
+    const warned = Effect.forEach(warnings, (detail) => logEvent("configuration doubtful", { detail }))
     const logging = loggingLayer(found, chosen.output, startedAt)
     return yield* Effect.andThen(warned, work).pipe(
       Effect.annotateLogs({ treasury: found.treasury.name }),
       Effect.provide(Layer.provideMerge(tracingLayer(found.treasury), logging)),
-      // Its hints are read elsewhere: in the log, in alerts, on the page.
+      // Commands in its log, alerts and page are typed in any folder.
       Effect.provideService(CommandFlags, flagsOf(found)),
     )
   }),
 ).pipe(Command.withDescription("Run the daemon"))
 
-/** The modules of the play-money network are loaded here: a daemon before a real one needs none of them. */
+/** Loads the modules of the play-money network: a daemon of a real network needs none of them. */
 const besideSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {
   const { withSandbox } = yield* Effect.promise(() => import("./withSandbox.ts"))
   yield* withSandbox(found, (sandbox) => daemon({ ...found, gatewayUrl: sandbox.url }, once, sandbox)).pipe(

@@ -6,8 +6,8 @@ import { checkKeys, checkNetwork, looseSecrets } from "../checks.ts"
 import { missingSandboxKeys } from "../common/sandboxClient.ts"
 import { type Chosen, filesOf, type Setup, setup, typedFiles } from "../common/setup.ts"
 
-/** Reads the files and secures the data directory. Returns a line for each doubt about settings, keys and modes. */
-export const sound = Effect.fnUntraced(function* (chosen: Chosen & { readonly sandbox: boolean }) {
+/** Reads the files and secures the data directory. Warnings are of settings, keys and file modes, a line each. */
+export const soundSetup = Effect.fnUntraced(function* (chosen: Chosen & { readonly sandbox: boolean }) {
   const written = yield* setup(chosen)
   const { treasury, mode } = written
   yield* needCertificates((yield* ProcessContext).env, mode)
@@ -19,7 +19,7 @@ export const sound = Effect.fnUntraced(function* (chosen: Chosen & { readonly sa
   if (lacking !== undefined) return yield* lacking
   const { dir: dataDir, mended } = yield* secureDataDir(written.dataDir)
   yield* refuseMarkFolder(treasury.watermarkFile)
-  return { found: { ...written, dataDir } satisfies Setup, doubts: [...problems.map(formatProblem), ...mended] }
+  return { found: { ...written, dataDir } satisfies Setup, warnings: [...problems.map(formatProblem), ...mended] }
 })
 
 /** The message of a store that cannot be opened, with a remedy. */

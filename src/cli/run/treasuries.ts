@@ -33,7 +33,7 @@ import { failWith } from "../common/output.ts"
 import { type Chosen, daemonIn } from "../common/setup.ts"
 import { loggingLayer } from "./logging.ts"
 import { onHangup, ProcessSignals, passSignals } from "./signals.ts"
-import { sound, storeText } from "./sound.ts"
+import { soundSetup, storeText } from "./sound.ts"
 import { tracingLayer } from "./tracing.ts"
 import { runTreasury } from "./treasury.ts"
 import { listAnswers, mountedAt } from "./treasuryList.ts"
@@ -248,7 +248,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
     const wrong = nameProblem(entry, yield* readEntries(config))
     if (wrong !== undefined) return yield* wrong
   }
-  const { found, doubts } = yield* sound({
+  const { found, warnings } = yield* soundSetup({
     config: [entry.file],
     data: Option.none(),
     ownDir: dataDirIn(config, entry.name),
@@ -259,7 +259,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
     const remedy = 'write it as one line: "name: ..."'
     return yield* configProblem(entry.file, `its name is ${found.treasury.name}, read as ${entry.name}`, remedy)
   }
-  for (const detail of [...doubts, ...unusedSettings(found.treasury).map(formatProblem)]) {
+  for (const detail of [...warnings, ...unusedSettings(found.treasury).map(formatProblem)]) {
     yield* logEvent("configuration doubtful", { detail })
   }
   const { treasury, mode, dataDir, postgresUrlFile } = found
