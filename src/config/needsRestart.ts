@@ -44,6 +44,9 @@ export const hashNumber = (hash: string): number => Number.parseInt(hash.slice(0
 
 type Path = ReadonlyArray<string>
 
+/** Remedy of each problem of `needsRestart`. */
+export const restartRemedy = "restart the daemon to change it"
+
 /** Values that a process uses once, at its start, and that cannot change while it runs. */
 const fixed: ReadonlyArray<readonly [path: Path, why: string]> = [
   [["name"], "every stored row contains it"],
@@ -79,11 +82,7 @@ const signersOf = (treasury: Treasury): ReadonlyMap<string, string> =>
 /** Changes of a new configuration that need a restart, each with its line. */
 export const needsRestart = (old: Treasury, next: Treasury): ReadonlyArray<Problem> => {
   const problem = (path: Path, why: string): Problem =>
-    next.document.problem(
-      path,
-      `${path.join(".")} cannot change while it runs: ${why}`,
-      "restart the daemon to change it",
-    )
+    next.document.problem(path, `${path.join(".")} cannot change while it runs: ${why}`, restartRemedy)
   const changed = fixed.filter(
     ([path]) => canonical(at(old.document.value, path)) !== canonical(at(next.document.value, path)),
   )

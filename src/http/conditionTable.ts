@@ -1,3 +1,4 @@
+import { restartRemedy } from "../config/needsRestart.ts"
 import { signAgainIn } from "../domain/Approval.ts"
 import { alertAfterMillis, type ConditionName, conditionNames } from "../domain/alerts/healthConditions.ts"
 import { haltText, remedyOf } from "../domain/Halt.ts"
@@ -133,13 +134,16 @@ const lowDisk = ({ disk, halts }: Pick<HealthFacts, "disk" | "halts">): Found | 
   return isFull ? { ...bad(text, remedy), isAlerted: true } : warn(text, remedy)
 }
 
-const configRefused = ({ refusedReload }: HealthFacts): Found | undefined =>
-  refusedReload === undefined
-    ? undefined
-    : warn(
-        `The changed files were refused, and the former ones are in force: ${refusedReload}`,
-        `${refusedReload.includes("; if it is meant, ") ? "if not, " : ""}correct them, "cofferer check", then "cofferer reload --reason TEXT"; or put the former files back and reload`,
-      )
+const configRefused = ({ refusedReload }: HealthFacts): Found | undefined => {
+  if (refusedReload === undefined) return undefined
+  const text = `The changed files were refused, and the former ones are in force: ${refusedReload}`
+  const reload = '"cofferer reload --reason TEXT"'
+  // No reload takes these: the text ends with the remedy.
+  if (refusedReload.includes(restartRemedy)) return warn(text, `or put the former files back, then ${reload}`)
+  const otherwise = refusedReload.includes("; if it is meant, ") ? "if not, " : ""
+  const remedy = `${otherwise}correct them, "cofferer check", then ${reload}; or put the former files back and reload`
+  return warn(text, remedy)
+}
 
 const signingWaits = ({ quarantine }: HealthFacts): Found | undefined => {
   if (quarantine === undefined) return undefined

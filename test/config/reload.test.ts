@@ -116,6 +116,7 @@ describe("a daemon whose treasury file is changed", () => {
     await daemon.line(word("alert raised", ({ detail }) => String(detail).includes("parties.reserve.signer cannot")))
     const { stdout } = await callCofferer(["status", "--data", data])
     assert.include(stdout, "of 100,000 USDT")
+    assert.match(stdout, /^! .*; restart the daemon to change it; or put the former files back, then "cofferer reload /)
   })
 
   it("applies a stricter one on SIGHUP and shows its hash", async () => {

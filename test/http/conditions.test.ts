@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { restartRemedy } from "../../src/config/needsRestart.ts"
 import { type ConditionName, conditionNames, healthConditions } from "../../src/domain/alerts/healthConditions.ts"
 import { conditionsOf, headline } from "../../src/http/conditionTable.ts"
 import type { HealthFacts, View } from "../../src/http/View.ts"
@@ -253,6 +254,12 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
     "warn",
     { refusedReload: 'it would permit more: x; if it is meant, "cofferer reload --allow-weaker --reason TEXT"' },
     'The changed files were refused, and the former ones are in force: it would permit more: x; if it is meant, "cofferer reload --allow-weaker --reason TEXT"; if not, correct them, "cofferer check", then "cofferer reload --reason TEXT"; or put the former files back and reload.',
+  ],
+  [
+    "config_refused",
+    "warn",
+    { refusedReload: `t.yaml:9:3  parties.reserve.signer cannot change while it runs; ${restartRemedy}` },
+    'The changed files were refused, and the former ones are in force: t.yaml:9:3  parties.reserve.signer cannot change while it runs; restart the daemon to change it; or put the former files back, then "cofferer reload --reason TEXT".',
   ],
   [
     "signing_waits",

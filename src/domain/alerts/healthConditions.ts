@@ -93,7 +93,7 @@ export const healthConditions = {
   config_refused: {
     holds: "the changed files were refused; the old configuration stays",
     alert: "ticket at once",
-    act: '"cofferer check", correct the file, then "cofferer reload --reason TEXT"',
+    act: 'as its text says: restart, or correct it, "cofferer reload --reason TEXT"',
   },
   restarts: {
     holds: "the process ended three times in 15 min without being stopped",
