@@ -10,6 +10,7 @@ import { gatewayLayer, type storeLayer } from "../layers.ts"
 import { pollBalances } from "../poller/BalancePoller.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
+import { signedAfter } from "../submitter/audit/quarantine.ts"
 import { agreementFlags, signAgreement, type TypedVerb } from "./approve.ts"
 import { askDaemon, bodyOf, throughDaemon } from "./common/client.ts"
 import { failWith, printResult, progressBar, table } from "./common/output.ts"
@@ -49,7 +50,7 @@ const listText = (listed: Listed): ReadonlyArray<string> => [
 
 /** When signing begins, and which payments of a lost database are recognized, as text. */
 const afterText = (reach: Reach): ReadonlyArray<string> => [
-  "signing begins after one window of the network and 10 blocks: until then a transaction sent elsewhere may still execute",
+  `nothing ${signedAfter(null)}`,
   "if the ledger lists a payment that the database lost, it is not paid again. The ledger lists transfers of:",
   ...reach.map(({ party, since }) => `  ${party}: ${since === null ? "none yet" : `from ${since} on`}`),
   "not recognized: withdrawals, which carry no tag (compare those listed above), and payments of a renamed treasury, a renamed rule or another key",

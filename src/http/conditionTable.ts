@@ -6,6 +6,7 @@ import { timeText } from "../domain/Time.ts"
 import { ageText, plural, several } from "../domain/text.ts"
 import { resumeCommand, untilText } from "../store/controls/Controls.ts"
 import { bytesText } from "../store/database/DiskSpace.ts"
+import { signedAfter } from "../submitter/audit/quarantine.ts"
 import { clock, gatewayDown, isQuorumLost, wrongChain } from "./gatewayConditions.ts"
 import type { Found, HealthFacts, IntentView, OutOfBand, RuleView, View } from "./View.ts"
 
@@ -148,12 +149,8 @@ const configRefused = ({ refusedReload }: HealthFacts): Found | undefined => {
 const signingWaits = ({ quarantine }: HealthFacts): Found | undefined => {
   if (quarantine === undefined) return undefined
   const { until, seconds } = quarantine
-  const minutes = Math.round((seconds ?? 0) / 60)
-  const end =
-    until === null
-      ? "for one window and ten blocks, counted once the newest block is known"
-      : `until block ${until}, in ${minutes < 1 ? "less than 1 min" : `about ${minutes} min`}`
-  return warn(`Nothing is signed ${end}: another copy of this database may have sent payments`, "it ends by itself")
+  const soon = seconds === null ? "" : `, in ${seconds < 60 ? "less than 1" : `about ${Math.round(seconds / 60)}`} min`
+  return warn(`Nothing ${signedAfter(until, soon)}`, "it ends by itself")
 }
 
 /** True if nothing is signed, or no balances are known: another condition alerts to the cause. */

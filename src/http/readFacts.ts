@@ -9,7 +9,7 @@ import { crashes } from "../store/controls/starts.ts"
 import { DiskSpace, enoughSpace } from "../store/database/DiskSpace.ts"
 import { recordOf, Settings } from "../store/database/Settings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import { quarantinedUntil } from "../submitter/audit/quarantine.ts"
+import { passedMillis, quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { framings } from "../tx/Transaction.ts"
 import { troubleKey } from "./conditionTable.ts"
 import { refusedReload } from "./putInForce.ts"
@@ -165,6 +165,6 @@ const readQuarantine = Effect.fnUntraced(function* ({ mode, height }: Pick<View,
   const until = mode === "live" ? yield* quarantinedUntil : undefined
   if (until === undefined) return undefined
   const millis = yield* (yield* Observations).blockMillis
-  const seconds = until === null ? null : Math.max(0, (Number(until - BigInt(height)) * millis) / 1_000)
+  const seconds = until === null ? null : (Math.max(0, Number(until - BigInt(height)) * millis) + passedMillis) / 1_000
   return { until: until === null ? null : String(until), seconds }
 })

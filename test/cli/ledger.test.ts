@@ -52,6 +52,7 @@ describe("the ledger's verbs on the command line", () => {
       const recovered = yield* run("recover", "--reason", "moved to a new disk")
       assert.strictEqual(recovered.code, 0, recovered.stderr)
       assert.include(recovered.stdout, "the ledger shows no payment of this installation")
+      assert.match(recovered.stdout, /^nothing is signed until one window .* 10 blocks have been passed for 30 s: /m)
       yield* request(client, "/sandbox/faults", {
         body: JSON.stringify({ operation: "transfers", kind: "http_status", status: 503 }),
       })

@@ -265,19 +265,19 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
     "signing_waits",
     "warn",
     { quarantine: { until: "128", seconds: 114 } },
-    "Nothing is signed until block 128, in about 2 min: another copy of this database may have sent payments; it ends by itself.",
+    "Nothing is signed until block 128 has been passed for 30 s, in about 2 min: another copy of this database may have sent payments that still execute; it ends by itself.",
   ],
   [
     "signing_waits",
     "warn",
     { quarantine: { until: null, seconds: null } },
-    "Nothing is signed for one window and ten blocks, counted once the newest block is known: another copy of this database may have sent payments; it ends by itself.",
+    "Nothing is signed until one window of the network and 10 blocks have been passed for 30 s: another copy of this database may have sent payments that still execute; it ends by itself.",
   ],
   [
     "signing_waits",
     "warn",
-    { quarantine: { until: "128", seconds: 0 } },
-    "Nothing is signed until block 128, in less than 1 min: another copy of this database may have sent payments; it ends by itself.",
+    { quarantine: { until: "128", seconds: 30 } },
+    "Nothing is signed until block 128 has been passed for 30 s, in less than 1 min: another copy of this database may have sent payments that still execute; it ends by itself.",
   ],
   [
     "out_of_band",

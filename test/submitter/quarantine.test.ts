@@ -73,10 +73,15 @@ describe("a quarantine that begins", () => {
       yield* rounds(options, world, 12)
       assert.match((yield* waits).sentence, /^All in band/)
       yield* begin
-      assert.match((yield* waits).sentence, /^Nothing is signed for one window and ten blocks/)
+      assert.match(
+        (yield* waits).sentence,
+        /^Nothing is signed until one window of the network and 10 blocks have been passed for/,
+      )
       yield* rounds(options, world, 1)
       const until = BigInt((yield* Effect.flatMap(Settings, ({ get }) => get(quarantineKey)))!.split(" ")[0]!)
-      assert.match((yield* waits).text ?? "", new RegExp(`^Nothing is signed until block ${until}, in less than 1 min`))
+      const end = `nothing is signed until block ${until} has been passed for 30 s`
+      assert.match((yield* waits).text ?? "", new RegExp(`^${end}, in less than 1 min`, "i"))
+      assert.include(yield* (yield* Clearance).lacking(alice), end)
       yield* waitUntil("its end", (yield* Clearance).isGranted(alice), pass(world, 5, round(options, world)))
       assert.deepStrictEqual((yield* waits).text, undefined)
     }),

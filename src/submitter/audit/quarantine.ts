@@ -11,7 +11,7 @@ import { ChainHeadCache, haltOnWrongChain } from "../ChainHeadCache.ts"
 /** Blocks beyond the network's window for which nothing is signed. */
 const quarantineBlocks = 10n
 /** Time over which a quarantine's blocks must be seen as passed: one answer of a gateway ends none. */
-const passedMillis = 30_000
+export const passedMillis = 30_000
 const passedName = "quarantine passed"
 
 /**
@@ -21,6 +21,12 @@ const passedName = "quarantine passed"
 export const quarantineKey = "quarantine"
 
 const why = "another copy of this database may have sent payments that still execute"
+
+/** Follows "nothing": `until` is the last block, null before it is counted, `soon` the time that is left. */
+export const signedAfter = (until: bigint | string | null, soon = ""): string => {
+  const blocks = until === null ? `one window of the network and ${quarantineBlocks} blocks have` : `block ${until} has`
+  return `is signed until ${blocks} been passed for ${passedMillis / 1_000} s${soon}: ${why}`
+}
 
 /**
  * Stops signing until all that another copy of the database sent has executed or expired, and is listed. Call it in the
@@ -65,13 +71,13 @@ export const keepQuarantine = Effect.fnUntraced(function* () {
   if (yield* clearance.isOpen) return undefined
   const stored = (yield* settings.get(quarantineKey)) ?? ""
   if (stored === "") return yield* writeIfStill(stored, clearance.quarantine(undefined))
-  yield* clearance.quarantine(why)
+  const counted = stored === "pending" ? null : BigInt(stored)
+  yield* clearance.quarantine(`nothing ${signedAfter(counted)}`)
   const head = yield* (yield* ChainHeadCache).head
   if (yield* haltOnWrongChain(head)) return undefined
-  const counted = stored === "pending" ? undefined : BigInt(stored)
   const latest = head.height + BigInt(windowBlocksMax) + quarantineBlocks
   // A count that no window from here reaches was made on the chain before a reset.
-  const isCounted = counted !== undefined && counted <= latest
+  const isCounted = counted !== null && counted <= latest
   const window = yield* (yield* ChainState).windowAt(head.height)
   const until = isCounted ? counted : head.height + BigInt(window) + quarantineBlocks
   if (!isCounted) yield* writeIfStill(stored, settings.set(quarantineKey, String(until)))
@@ -82,5 +88,5 @@ export const keepQuarantine = Effect.fnUntraced(function* () {
     const end = Effect.all([rereadAll, settings.forget(quarantineKey), clearance.quarantine(undefined)])
     return yield* writeIfStill(String(until), end)
   }
-  return yield* clearance.quarantine(`${why}: signing begins after block ${until}`)
+  return yield* clearance.quarantine(`nothing ${signedAfter(until)}`)
 })
