@@ -1,8 +1,10 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { Treasury } from "../config/Treasury.ts"
+import { nameRemedy } from "../config/yaml/decodeAll.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { accountKind, type BalanceChange, type BlockMark, specifiedAccountTypes } from "../domain/Balance.ts"
+import { isHex64 } from "../domain/Hex.ts"
 import { isoOf, millisOf, nanosOf } from "../domain/Time.ts"
 import { ageText } from "../domain/text.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
@@ -12,7 +14,7 @@ import { partyName } from "../rules/Account.ts"
 import { agreementFlags } from "./approve.ts"
 import { gatewayOf, given, paginationOf, pagingFlags, readFromGateway } from "./assets.ts"
 import { withLastFiles } from "./common/client.ts"
-import { printResult, table } from "./common/output.ts"
+import { failWith, printResult, table } from "./common/output.ts"
 import { commonFlags, optionalText, setup, textArgument } from "./common/setup.ts"
 import { reasonFlag } from "./controls.ts"
 import { performAgreed } from "./ledger.ts"
@@ -63,8 +65,8 @@ const instant = (name: string, description: string) =>
 const nanosIn = (text: string): bigint => (/^[0-9]+$/.test(text) ? BigInt(text) : nanosOf(instantOf(text)?.begin ?? 0))
 
 const flags = {
-  asset: optionalText("asset-id", "Show only the asset with this id"),
-  party: repeated("party", "Show only accounts of this public key"),
+  asset: optionalText("asset-id", "Show only the asset with this symbol or id"),
+  party: repeated("party", "Show only accounts of the party with this name or public key"),
   market: repeated("market", "Show only accounts of this market"),
   accountType: Flag.Literals("account-type", specifiedAccountTypes).pipe(
     Flag.atLeast(0),
@@ -86,6 +88,15 @@ const balanceText = ({ assets }: Treasury, { asset, balance }: Pick<BalanceChang
     : `${formatAmount(balance, pinned.decimals)} ${pinned.symbol}`
 }
 
+/** Public keys of parties that are given by name or key. */
+const keysOf = ({ file, parties }: Treasury, asked: ReadonlyArray<string>) =>
+  Effect.forEach(asked, (name) => {
+    const key = parties.get(name)?.publicKey ?? name
+    if (isHex64(key) || key === "network") return Effect.succeed(key)
+    const remedy = nameRemedy(name, [...parties.keys()], "the file has no parties")
+    return failWith("notFound", `${file}  "${name}" is neither a party nor a public key; ${remedy}`)
+  })
+
 const hourNanos = 3_600_000_000_000n
 
 const asOf = (mark: BlockMark | undefined, now: number): string =>
@@ -102,13 +113,17 @@ export const balances = Command.make(
     const now = yield* Clock.currentTimeMillis
     const start = Option.isSome(chosen.start) ? nanosIn(chosen.start.value) : nanosOf(now) - hourNanos
     const { treasury } = yield* setup(chosen)
+    const partyIds = yield* keysOf(treasury, chosen.party)
     const gateway = gatewayOf(treasury, chosen.gateway)
     const page = yield* readFromGateway(
       chosen,
       Effect.flatMap(GatewayReader, (reader) =>
         reader.balanceChanges({
-          ...given("assetId", chosen.asset),
-          partyIds: chosen.party,
+          ...given(
+            "assetId",
+            Option.map(chosen.asset, (name) => treasury.assets.get(name)?.id ?? name),
+          ),
+          partyIds,
           marketIds: chosen.market,
           accountTypes: chosen.accountType,
           startTimestamp: start,

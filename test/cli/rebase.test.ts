@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -19,6 +19,24 @@ const treasury = (url: string) =>
     assets: { USDT: { id: usdt, decimals: 6 } },
     parties: { alice: { publicKey: alice } },
   })
+
+describe("balances on the command line", () => {
+  it.live("shows a party and an asset of the treasury file by name", () =>
+    withSandbox({}, function* (_, sandbox) {
+      const file = join(mkdtempSync(join(tmpdir(), "cofferer-balances-")), "treasury.yaml")
+      writeFileSync(file, treasury(sandbox.url))
+      const run = (...args: ReadonlyArray<string>) =>
+        Effect.promise(() => callCofferer(["balances", ...args, "--config", file]))
+      const named = yield* run("--party", "alice", "--asset-id", "USDT")
+      assert.match(named.stdout, /^\S+Z +alice +1,000\.00 USDT +- +general\n1 rows /m, named.stderr)
+      assert.notInclude((yield* run("--party", "network")).stdout, "alice")
+      const unknown = yield* run("--party", alice, "--party", "alcie")
+      const text = `cofferer: ${file}  "alcie" is neither a party nor a public key; did you mean "alice"?\n`
+      assert.deepStrictEqual([unknown.code, unknown.stderr], [4, text])
+      rmSync(dirname(file), { recursive: true, force: true })
+    }),
+  )
+})
 
 describe("balances rebase on the command line", () => {
   it.live("begins anew by the gateway's balances, also an account that it does not have, without a daemon", () =>
