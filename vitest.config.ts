@@ -28,7 +28,7 @@ export default defineConfig({
           name: "quick",
           include: ["test/**/*.test.ts"],
           exclude: [deep, proof, ofPostgres],
-          globalSetup: "test/support/scratch.ts",
+          globalSetup: ["test/support/scratch.ts", "test/support/bundle.ts"],
           setupFiles: "test/support/fewStacks.ts",
           pool: "threads",
           isolate: false,
@@ -72,7 +72,7 @@ export default defineConfig({
         test: {
           name: "deep",
           include: [deep],
-          globalSetup: "test/support/startPostgres.ts",
+          globalSetup: ["test/support/startPostgres.ts", "test/support/bundle.ts"],
           isolate: false,
           // A third of their time is spent on waiting for daemons and clocks.
           maxWorkers: cores + 2,

@@ -86,7 +86,7 @@ const signsNothing = Effect.fnUntraced(function* (options: DaemonOptions, world:
 })
 
 describe("a data directory that was put back", () => {
-  it.effect("at any of twenty moments signs nothing before recovery, then pays once", () =>
+  it.effect.each([0, 1])("at any of ten moments signs nothing before recovery, then pays once: %s", (first) =>
     flow(function* (outer, world, client) {
       const home = folder()
       cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
@@ -94,7 +94,7 @@ describe("a data directory that was put back", () => {
       const copies = yield* payTwice(options, world, client)
       assert.isAtLeast(copies.length, 20)
       const step = copies.length / 20
-      const chosen = Array.from({ length: 20 }, (_, i) => copies[Math.floor(i * step)]!)
+      const chosen = Array.from({ length: 10 }, (_, i) => copies[Math.floor((2 * i + first) * step)]!)
       for (const [i, copy] of chosen.entries()) {
         overwrite(copy, home)
         assert.include(yield* signsNothing(options, world), "restored_store", "over the old files")

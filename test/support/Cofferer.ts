@@ -6,7 +6,10 @@ import { inTime, waitMillisMax } from "./until.ts"
 
 /** Root of the checkout. */
 export const root: string = fileURLToPath(new URL("../../", import.meta.url))
-const launcher = join(root, "src/cofferer.sh")
+/** Folder of the program that a run of tests bundled; processes outside of one start from the sources. */
+export const programKey = "COFFERER_TEST_PROGRAM"
+const program = process.env[programKey]
+const launcher = join(program ?? root, "src/cofferer.sh")
 
 interface Ended {
   readonly code: number | null
@@ -23,7 +26,7 @@ export const compiledDir: string = join(root, "node_modules/.cache/compiled")
 
 const environment = (env: Record<string, string>) => ({
   PATH: process.env["PATH"] ?? "",
-  NODE_COMPILE_CACHE: compiledDir,
+  NODE_COMPILE_CACHE: program === undefined ? compiledDir : join(program, "compiled"),
   ...env,
 })
 
