@@ -128,7 +128,7 @@ const readAndCheck = Effect.fnUntraced(function* (chosen: Chosen) {
     ),
   )
   yield* needCertificates((yield* ProcessContext).env, found.mode)
-  const keys = [...(yield* checkKeys(found, false)), ...looseSecrets(found)]
+  const keys = [...(yield* checkKeys(found, false)).warnings, ...looseSecrets(found)]
   const network = yield* checkNetwork(found.treasury)
   const { warnings, note } = yield* checkGateway(found.treasury)
   if (note !== undefined) yield* Console.error(`note: ${note}`)

@@ -62,7 +62,7 @@ export const looseSecrets = ({
 
 /**
  * Checks every key, and fails with all that is wrong. A missing file is an error if the caller is about to sign
- * (`willSign`) in mode live, else one of the returned warnings.
+ * (`willSign`) in mode live, else one of the returned warnings. Returns the names of the parties whose keys match too.
  */
 export const checkKeys = Effect.fnUntraced(function* (
   { treasury, mode, dataDir }: Pick<Setup, "treasury" | "mode" | "dataDir">,
@@ -70,6 +70,7 @@ export const checkKeys = Effect.fnUntraced(function* (
 ) {
   const errors: Array<Problem> = []
   const warnings: Array<Problem> = []
+  const matching: Array<string> = []
   const parties = [...treasury.parties.values()]
   const usesSandboxKeys = parties.some(({ signer }) => signer !== undefined && "sandbox" in signer)
   const scenario =
@@ -80,10 +81,12 @@ export const checkKeys = Effect.fnUntraced(function* (
     const { name, signer } = party
     const problem = scenario && sandboxKeyProblem(treasury, scenario, party)
     if (problem !== undefined) (signer === undefined ? warnings : errors).push(problem)
-    if (signer === undefined || (scenario !== undefined && "sandbox" in signer)) continue
+    if (signer === undefined) continue
+    const isCompared = scenario !== undefined && "sandbox" in signer
     const file = keyFileOf(party, dataDir)!
-    if (existsSync(file)) {
-      errors.push(...(yield* keyFileProblems(treasury, party, file)))
+    if (isCompared || existsSync(file)) {
+      if (!isCompared) errors.push(...(yield* keyFileProblems(treasury, party, file)))
+      matching.push(name)
       continue
     }
     const remedy =
@@ -95,7 +98,7 @@ export const checkKeys = Effect.fnUntraced(function* (
     missing.push(treasury.document.problem(at, `no such file: ${file}`, remedy))
   }
   if (errors.length > 0) return yield* new ConfigError({ problems: errors })
-  return warnings
+  return { warnings, matching }
 })
 
 /** Checks the network's settings: impossible ones are errors, those that would pay nothing are warnings. */

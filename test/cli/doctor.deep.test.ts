@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
@@ -193,6 +193,14 @@ describe("doctor", () => {
           `${missing.check} ${missing.text}; ${missing.remedy}`,
           /^keys .*no such file: .* make it: cofferer/,
         )
+        const beside = await written(url, { mode: "shadow" })
+        const text = readFileSync(beside.file, "utf8")
+        writeFileSync(beside.file, text.replace("parties:", `$&\n  spare: ${JSON.stringify(parties.reserve)}`))
+        const { findings } = await examine(beside)
+        const keys = findings
+          .filter(({ check }) => check === "keys")
+          .map(({ severity, text: line }) => `${severity} ${line}`)
+        assert.match(keys.join("\n"), /^warn .*no such file: .*nowhere\nok private and public keys of reserve match$/)
         const other = await written(url, {
           parties: { reserve: { publicKey: "ab".repeat(32), signer: { file: "reserve" } } },
         })

@@ -22,16 +22,11 @@ const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code
 export const keyFindings = Effect.fnUntraced(function* (setup: Setup) {
   const checked = yield* Effect.result(checkKeys(setup, true))
   if (Result.isFailure(checked)) return problemsAs("keys", "bad", checked.failure.problems)
-  if (checked.success.length > 0) return problemsAs("keys", "warn", checked.success)
-  const payers = [...setup.treasury.parties.values()].filter(({ signer }) => signer !== undefined)
-  return [
-    healthy(
-      "keys",
-      payers.length === 0
-        ? "no party has a signer"
-        : `private and public keys of ${payers.map((p) => p.name).join(", ")} match`,
-    ),
-  ]
+  const { warnings, matching } = checked.success
+  const names = matching.join(", ")
+  const sound = names === "" ? "no party has a signer" : `private and public keys of ${names} match`
+  const isShown = names !== "" || warnings.length === 0
+  return [...problemsAs("keys", "warn", warnings), ...(isShown ? [healthy("keys", sound)] : [])]
 })
 
 /** The directory, or the nearest existing one above it, in which a start would make it. */

@@ -11,8 +11,8 @@ export const soundSetup = Effect.fnUntraced(function* (chosen: Chosen & { readon
   const written = yield* setup(chosen)
   const { treasury, mode } = written
   yield* needCertificates((yield* ProcessContext).env, mode)
-  const keys = yield* checkKeys(written, true)
-  const problems = [...(yield* checkNetwork(treasury)), ...keys, ...looseSecrets(written)]
+  const { warnings } = yield* checkKeys(written, true)
+  const problems = [...(yield* checkNetwork(treasury)), ...warnings, ...looseSecrets(written)]
   const lacking = chosen.sandbox
     ? undefined
     : missingSandboxKeys(written, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)
