@@ -137,16 +137,17 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
       resolves: delivery.resolves?.map(({ dedup, ...alert }) => ({ ...alert, key: `${own}/${dedup}` })),
     }),
   )
-  if (Result.isSuccess(sent)) {
+  const failure = Result.isFailure(sent) ? sent.failure : undefined
+  if (failure !== undefined) yield* logEvent("alert not delivered", { receiver, reason: failure.detail })
+  if (failure === undefined || failure.isTaken === true) {
     metrics.notifications.inc({ receiver, outcome: "delivered" })
-    yield* queue.delivered(delivery)
+    yield* queue.delivered(delivery, failure?.detail)
     return undefined
   }
   const known = notifier.receivers.includes(receiver)
   if (known) metrics.notifications.inc({ receiver, outcome: "failed" })
-  yield* logEvent("alert not delivered", { receiver, reason: sent.failure.detail })
   const nextAt = known ? (yield* Clock.currentTimeMillis) + wait : undefined
-  yield* queue.failed(delivery, sent.failure.detail, nextAt)
+  yield* queue.failed(delivery, failure.detail, nextAt)
   return nextAt
 })
 

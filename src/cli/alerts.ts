@@ -181,8 +181,9 @@ const test = Command.make(
         .map(({ receiver, state, error }) => `${receiver}  ${state}${error === null ? "" : `: ${error}`}`)
         .join("\n"),
     )
-    if (body.deliveries.every(({ state }) => state === "delivered")) return
-    return yield* failWith("failure", "a receiver did not take it; waiting alerts are sent again automatically")
+    if (body.deliveries.every(({ state, error }) => state === "delivered" && error === null)) return
+    const text = "a receiver, or one of its addresses, did not take it; waiting alerts are sent again automatically"
+    return yield* failWith("failure", text)
   }),
 ).pipe(Command.withDescription("Send a test alert and wait for its delivery; exit 1 if a receiver does not accept it"))
 

@@ -3,10 +3,14 @@ import { fillText, type ReceiverConfig, type TextVariable, type WithSecrets } fr
 import { isFactName } from "../domain/alerts/Alert.ts"
 import { visible } from "../domain/text.ts"
 
-/** A receiver did not take a notification. It is tried again; an alert is never dropped for it. */
+/**
+ * A receiver did not take a notification. It is tried again; an alert is never dropped for it. `isTaken`: an address of
+ * the receiver has it, and would get it again with each try.
+ */
 export class NotifyError extends Schema.TaggedError<NotifyError>()("NotifyError", {
   receiver: Schema.String,
   detail: Schema.String,
+  isTaken: Schema.optionalKey(Schema.Boolean),
 }) {
   override get message() {
     return `${this.receiver}: ${this.detail}`

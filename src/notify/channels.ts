@@ -6,7 +6,6 @@ import { dirname } from "node:path"
 import { Clock, Duration, Effect, Redacted } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { visible } from "../domain/text.ts"
-import { logEvent } from "../telemetry/Logging.ts"
 import { type Channel, cut, jsonOf, type Notification, NotifyError, type ReceiverOptions, textOf } from "./Channel.ts"
 import { errorCodeOf, privateCode, privateWords } from "./publicOnly.ts"
 import type { Post, postsOf } from "./services.ts"
@@ -167,10 +166,7 @@ export const mailChannel = (name: string, options: MailOptions, lookup: LookupFu
       Effect.timeoutOrElse({ duration: mailDeadline, orElse: () => Effect.fail(failed("no answer within 30 s")) }),
     )
     if (refused.length === 0) return
-    // Not sent again: the others have it, and would get it with each try.
-    yield* logEvent("alert not delivered", {
-      receiver: name,
-      reason: `the mail server refused it for ${refused.join(", ")}`,
-    })
+    const detail = `the mail server refused it for ${refused.join(", ")}`
+    return yield* new NotifyError({ receiver: name, detail, isTaken: true })
   }),
 })

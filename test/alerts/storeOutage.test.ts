@@ -22,14 +22,14 @@ const full = new StoreError({ operation: "a test", cause: Object.assign(new Erro
  */
 const outage = Effect.fnUntraced(function* () {
   const sent: Array<string> = []
-  const refusing = { ends: false }
+  const refusing = { ends: false, partly: false }
   const notifier = Notifier.of({
     receivers: ["chat", "oncall"],
     send: (receiver, { key, resolves }) =>
       Effect.suspend(() => {
         if (resolves !== undefined && refusing.ends) return Effect.fail(new NotifyError({ receiver, detail: "503" }))
         sent.push(resolves === undefined ? `${receiver} ${key}` : `${receiver} ends ${resolves.map((one) => one.key)}`)
-        return Effect.void
+        return refusing.partly ? Effect.fail(new NotifyError({ receiver, detail: "550", isTaken: true })) : Effect.void
       }),
   })
   const treasury = yield* treasuryFrom({
@@ -79,6 +79,23 @@ describe("the page of a store without writes", () => {
       refusing.ends = false
       for (let n = 0; n < 10; n++) yield* TestClock.adjust("30 seconds")
       assert.sameMembers(sent.slice(2), ["chat ends t/unwritable", "oncall ends t/unwritable"])
+      yield* Fiber.interrupt(process)
+    }).pipe(Effect.provide(Logger.layer([]))),
+  )
+
+  it.effect("goes once, and its end once, to a receiver of which one address refuses it", () =>
+    Effect.gen(function* () {
+      const { sent, refusing, run } = yield* outage()
+      refusing.partly = true
+      let lives = 0
+      const process = yield* run(() => ++lives > 1)
+      yield* waitUntil("the second life", () => lives === 2, second)
+      for (let n = 0; n < 10; n++) yield* TestClock.adjust("30 seconds")
+      const names = ["chat t", "oncall t", "chat ends t", "oncall ends t"]
+      assert.sameMembers(
+        sent,
+        names.map((name) => `${name}/unwritable`),
+      )
       yield* Fiber.interrupt(process)
     }).pipe(Effect.provide(Logger.layer([]))),
   )

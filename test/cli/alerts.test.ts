@@ -1,13 +1,14 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
-import { TestClock } from "effect/testing"
+import { Effect, Fiber, Layer } from "effect"
 import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
 import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { raise } from "../../src/store/alerts/raise.ts"
+import { mailServer } from "../notify/MailServer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
 import { it } from "../support/it.ts"
+import { ticking } from "../support/ticking.ts"
 import { waitUntil } from "../support/until.ts"
 
 const halted = raise("halt", { reason: "operator", seq: 1, detail: "ana: audit", remedy: "resume" })
@@ -69,28 +70,38 @@ describe("the verbs of alerts", () => {
     }),
   )
 
-  it.effect("send a test to a receiver, and say whether it arrived", () =>
-    controlled(function* (options) {
-      const sent = yield* Effect.forkChild(
-        Effect.promise(() => callCofferer(["alerts", "test", "log", "--data", options.dataDir])),
-      )
-      yield* waitUntil(
-        "the test",
-        Effect.map(listAlerts(1, "all"), ([one]) => one?.name === "test"),
-      )
-      yield* deliverOnce("flow").pipe(
-        Effect.provideService(Notifier, Notifier.of({ receivers: ["log"], send: () => Effect.void })),
-      )
-      yield* TestClock.adjust("1 second")
-      const { code, stdout } = yield* Fiber.join(sent)
+  it.effect("send a test to a receiver, and say whether it arrived, and for which address it did not", function* () {
+    const server = yield* mailServer
+    yield* controlled(function* (options) {
+      const testedWith = Effect.fnUntraced(function* (notifier: Layer.Layer<Notifier>) {
+        const seen = (yield* listAlerts(9, "all")).length
+        const sent = yield* Effect.forkChild(
+          Effect.promise(() => callCofferer(["alerts", "test", "log", "--data", options.dataDir])),
+        )
+        yield* waitUntil(
+          "the test",
+          Effect.map(listAlerts(9, "all"), ({ length }) => length > seen),
+        )
+        yield* ticking(Effect.provide(deliverOnce("flow"), notifier))
+        return yield* ticking(Fiber.join(sent))
+      })
+      const taking = Notifier.of({ receivers: ["log"], send: () => Effect.void })
+      const { code, stdout } = yield* testedWith(Layer.succeed(Notifier, taking))
       assert.strictEqual(stdout.trim(), "log  delivered")
       assert.strictEqual(code, 0)
+      server.answers.set("RCPT TO:<ben@x.example>", "550 no such user")
+      const to = ["ana@x.example", "ben@x.example"]
+      const email = { host: "127.0.0.1", port: server.port, tls: "none", from: "c@x.example", to } as const
+      const partly = yield* testedWith(Notifier.layerReceivers([{ name: "log", email }]))
+      assert.strictEqual(partly.stdout.trim(), "log  delivered: the mail server refused it for ben@x.example")
+      assert.strictEqual(partly.code, 1)
+      assert.include(partly.stderr, "a receiver, or one of its addresses, did not take it")
       const none = yield* Effect.promise(() => callCofferer(["alerts", "test", "nobody", "--data", options.dataDir]))
       assert.strictEqual(none.code, 4)
       assert.include(none.stderr, "alerts.receivers has log")
       const args = ["alerts", "silence", "--kind", "health", "--for", "40d", "--reason", "x", "--data", options.dataDir]
       const long = yield* Effect.promise(() => callCofferer(args))
       assert.match(long.stderr, /Expected a silence of at most 31d/)
-    }),
-  )
+    })
+  })
 })

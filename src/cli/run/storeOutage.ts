@@ -144,6 +144,10 @@ const sendTo = Effect.fnUntraced(function* (
   )
   yield* sent.pipe(
     Effect.tapError(({ detail: reason }) => logEvent("alert not delivered", { receiver, reason })),
+    Effect.catchIf(
+      ({ isTaken }) => isTaken === true,
+      () => Effect.void,
+    ),
     Effect.retry(resolves === undefined ? pageTries : untilTaken),
   )
 })

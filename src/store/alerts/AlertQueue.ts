@@ -283,8 +283,8 @@ export class AlertQueue extends Context.Service<
     readonly postpone: (receiver: string, nextAt: number) => Effect.Effect<void, StoreError>
     /** Notes a try before it is made: where the store takes nothing, nobody is told the same again and again. */
     readonly begin: (delivery: Delivery, nextAt: number) => Effect.Effect<void, StoreError>
-    /** Notes that the receiver has it. */
-    readonly delivered: (delivery: Delivery) => Effect.Effect<void, StoreError>
+    /** Notes that the receiver has it; `error` names the addresses that it does not reach. */
+    readonly delivered: (delivery: Delivery, error?: string) => Effect.Effect<void, StoreError>
     /** Notes that a try failed; `nextAt` undefined gives the delivery up, visibly. */
     readonly failed: (delivery: Delivery, error: string, nextAt: number | undefined) => Effect.Effect<void, StoreError>
     /** Stored deliveries that wait, by receiver. */
@@ -371,8 +371,8 @@ export class AlertQueue extends Context.Service<
           begin: Effect.fn("AlertQueue.begin")((delivery: Delivery, nextAt: number) =>
             end(delivery, { state: "pending", next_at: nextAt }, 1),
           ),
-          delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery) =>
-            end(delivery, { state: "delivered", error: null, next_at: delivery.seq }),
+          delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery, error?: string) =>
+            end(delivery, { state: "delivered", error: error ?? null, next_at: delivery.seq }),
           ),
           failed: Effect.fn("AlertQueue.failed")((delivery: Delivery, error: string, nextAt: number | undefined) =>
             end(delivery, { state: nextAt === undefined ? "dead_letter" : "pending", error, next_at: nextAt ?? 0 }),
