@@ -39,13 +39,14 @@ const stale = (facts: HealthFacts): Found | undefined => {
   // The cause has its own alert, and its end ends this.
   const causes = { wrong_chain: wrongChain(facts), clock: clock(facts), gateway_down: gatewayDown(facts) }
   const isAlerted = Object.entries(causes).some(([name, one]) => one?.severity === "bad" && !facts.muted.has(name))
-  const remedy = `check gateway ${network.gateways.map(({ name }) => name).join(", ")}, its node, and the network to it`
+  const ofGateways = `check gateway ${network.gateways.map(({ name }) => name).join(", ")}, its node, and the network to it`
+  const remedy = (facts.ageSeconds === null ? causes.clock : undefined)?.remedy ?? ofGateways
   if (blockAgeSeconds === null) {
     return { severity: "warn", text: "No balance was read yet; nothing is signed", remedy, isAlerted }
   }
   const text =
     facts.ageSeconds === null
-      ? `Balances stopped at block ${height}; nothing is signed`
+      ? `Balances are of block ${height}, and a wrong clock hides their age; nothing is signed`
       : blockAgeSeconds < 0
         ? `Balances are of a block ${timeText(-blockAgeSeconds * 1_000)} ahead of this host's clock; nothing is signed`
         : `Balances are ${timeText(blockAgeSeconds * 1_000)} old, more than ${maxAgeSeconds} s, and no newer block was read; nothing is signed`

@@ -441,6 +441,13 @@ describe("the conditions of health", () => {
     assert.match(sentence.text, /^1 payment waits for approval: .*"cofferer approve a1vh --key FILE"\./)
   })
 
+  it("say under a wrong clock that the age of balances is unknown, not that they stopped", () => {
+    const wrongClock = { whose: "ours", aheadMillis: 600_000, gateways: ["a", "b", "c"] } as const
+    const [clock, stale] = said({ wrongClock, gap: behind, height: "128", ageSeconds: null }).conditions
+    const text = "Balances are of block 128, and a wrong clock hides their age; nothing is signed"
+    assert.deepInclude(stale, { condition: "stale", text, remedy: clock!.remedy })
+  })
+
   it("put what is bad before what is only to be looked at", () => {
     const { conditions, sentence } = said({
       ...pause("all", null),
