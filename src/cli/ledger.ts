@@ -46,6 +46,7 @@ const listText = (listed: Listed): ReadonlyArray<string> => [
         ),
       ]),
   ...(listed.length > rowsMax ? [`  and ${listed.length - rowsMax} more; --output json shows all`] : []),
+  ...(listed.length > 0 ? ['not in "export --what payments"; "export --what journal" has their transfer ids'] : []),
 ]
 
 /** When signing begins, and which payments of a lost database are recognized, as text. */

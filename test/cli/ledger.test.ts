@@ -49,6 +49,15 @@ describe("the ledger's verbs on the command line", () => {
       assert.include(calm.stdout, "1 account compared, 1 transfer compared: no difference")
       const again = yield* run("adopt", "--reason", "the old wallet")
       assert.strictEqual(again.stdout, "adopted 0 payments made elsewhere\n")
+      yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+      yield* sandbox.stepBlock
+      const second = yield* run("adopt", "--reason", "the old wallet")
+      assert.match(second.stdout, /^adopted 1 payment .*\n {2}[0-9a-f]{12} .*done$/m)
+      assert.match(second.stdout, /^not in "export --what payments"; "export --what journal" has their transfer ids$/m)
+      const exported = (what: string) => Effect.map(run("export", "--what", what), ({ stdout }) => stdout)
+      const [, id = "no id"] = /^ {2}([0-9a-f]{12}) /m.exec(second.stdout) ?? []
+      assert.notInclude(yield* exported("payments"), id)
+      assert.include(yield* exported("journal"), id)
       const recovered = yield* run("recover", "--reason", "moved to a new disk")
       assert.strictEqual(recovered.code, 0, recovered.stderr)
       assert.include(recovered.stdout, "the ledger shows no payment of this installation")
