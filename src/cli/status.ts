@@ -153,17 +153,19 @@ const headlineOf = (chosen: Chosen, { sentence, holder, files, moved }: Elsewher
       }
     : { ...sentence, text: `${holder.name} runs it since ${new Date(holder.since).toISOString()}. ${sentence.text}` }
 
-const Unready = Schema.fromJsonString(Schema.Struct({ store: Schema.String }))
+const Unready = Schema.fromJsonString(Schema.Struct({ treasury: Schema.String, store: Schema.String }))
 
 /**
  * The headline where a daemon waits for its store to take writes; undefined where none does. It has no socket then, and
  * answers at the page's address alone.
  */
 const waitingIn = Effect.fnUntraced(
-  function* (dataDir: string) {
+  function* (dataDir: string, name: string) {
     const [host, port] = (yield* Effect.try(() => readFileSync(join(dataDir, addressFile), "utf8"))).trim().split(" ")
     const { text } = yield* exchange({ host, port, path: "/readyz", timeout: 2_000 })
-    const { store: reason } = yield* Schema.decodeEffect(Unready)(text)
+    const { treasury, store: reason } = yield* Schema.decodeEffect(Unready)(text)
+    // The address is the one of the last start: another treasury's daemon may have it now.
+    if (treasury !== name) return undefined
     const { detail } = alertOf("store_unwritable", {
       reason,
       remedy: outageRemedy({ dataDir, postgresUrlFile: undefined }),
@@ -214,7 +216,7 @@ export const status = Command.make(
     }
     const { running: isHere, body } = yield* throughDaemon(chosen, "/api/v1/status", () => readElsewhere)
     const { holder, files: _, moved: __, ...view } = body
-    const waiting = isHere ? undefined : yield* waitingIn(yield* dataDirOf(chosen))
+    const waiting = isHere ? undefined : yield* waitingIn(yield* dataDirOf(chosen), view.treasury)
     const sentence = isHere ? view.sentence : (waiting ?? headlineOf(chosen, body))
     const running = isHere || holder !== undefined
     yield* printResult(chosen.output, { running, ...view, sentence }, () =>

@@ -4,12 +4,14 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { socketFile } from "../../src/http/ControlServer.ts"
+import { outageAnswers, ownAddress } from "../../src/http/StatusServer.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { noteStart } from "../../src/store/controls/starts.ts"
 import * as Database from "../../src/store/database/Database.ts"
 import { movedKey } from "../../src/store/database/moved.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Sql } from "../../src/store/database/Sql.ts"
+import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
@@ -101,6 +103,23 @@ describe("commands of an emergency, where the treasury file is broken", () => {
       assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
       rmSync(join(data, "HALT"))
     }
+  })
+
+  it.effect("name a daemon that waits at its page's address, and none of another treasury there", function* () {
+    const data = join(dir, "waiting")
+    mkdirSync(data, { mode: 0o700 })
+    const store = Layer.provideMerge(Settings.layer, Database.layer({ filename: join(data, Database.databaseFile) }))
+    yield* Effect.provide(noteStart([join(root, "config/sandbox.yaml")]), store)
+    const page = ownAddress({ host: "127.0.0.1", port: 0, portBusy: "error", dataDir: data })
+    const names = { gateways: [], rules: [], receivers: [], version: "1", revision: "" }
+    const metrics = Metrics.layer({ treasury: "sandbox", mode: "live", ...names })
+    const headline = Effect.fnUntraced(function* (waiting: string) {
+      yield* page.serve(outageAnswers(waiting, "disk full"))
+      return (yield* run("status", "--data", data)).stdout
+    })
+    const shown = (waiting: string) => headline(waiting).pipe(Effect.scoped, Effect.provide(metrics))
+    assert.match(yield* shown("quay"), /^BAD No daemon runs: nothing is decided, sent or watched; start it: /)
+    assert.match(yield* shown("sandbox"), /^BAD A daemon waits at 127\.0\.0\.1:\d+: .*disk full/)
   })
 
   it.each<readonly [title: string, answer: (response: ServerResponse) => void, warning: RegExp]>([

@@ -74,7 +74,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     markUnknown(metrics, options.treasury)
     yield* logEvent("database not writable", { reason: error.message, remedy: outageRemedy(options) })
     const isOver = yield* Deferred.make<void>()
-    const probes = surface.serve(outageAnswers(error.message)).pipe(
+    const probes = surface.serve(outageAnswers(options.treasury.name, error.message)).pipe(
       Effect.flatMap(({ announce }) => announce),
       Effect.catchTag("ListenError", ({ message }) => logEvent("page not listening", { reason: message })),
     )
