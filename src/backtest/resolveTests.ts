@@ -256,7 +256,7 @@ const resolveExpectation = (text: ExpectationText, path: Path, names: Names): Re
     report.add([...path, key], `"${key}" says nothing about ${kind}`, `${kind} takes ${otherKeys[kind].join(", ")}`)
   }
   checkRule(text.rule, path, names)
-  const expectation = resolve(kind, text, path, names)
+  const expectation = expectationOf(kind, text, path, names)
   return expectation === undefined ? [] : [{ at: placeOf(path, names), expectation }]
 }
 
@@ -266,7 +266,7 @@ const checkRule = (rule: string | undefined, path: Path, { treasury, report }: N
   report.add([...path, "rule"], `"${rule}" is not a rule`, nameRemedy(rule, known, "the treasury has none"))
 }
 
-const resolve = (
+const expectationOf = (
   kind: (typeof expectationKinds)[number],
   text: ExpectationText,
   path: Path,

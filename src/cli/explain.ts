@@ -193,8 +193,8 @@ const nextText = ({ next, verdict }: Explanation, now: number): string => {
 
 const notifyText = ({ rule, watches, at, last }: NotifyAnswer): string => {
   const then = at === null ? [] : [`  at ${stampText(at)}: only alerts are stored for that time`]
-  const told = last === null ? "no alert of it is stored" : `last alert: ${lastAlertText(last)}`
-  return [`${rule} ${watches}`, ...then, `  ${told}`].join("\n")
+  const alerted = last === null ? "no alert of it is stored" : `last alert: ${lastAlertText(last)}`
+  return [`${rule} ${watches}`, ...then, `  ${alerted}`].join("\n")
 }
 
 const pastText = (answer: PastAnswer): string =>
@@ -205,13 +205,13 @@ const pastSubjectText = (
   { subject, inForce, before, after }: PastAnswer["subjects"][number],
 ): string => {
   const name = tells ? rule : `${rule} ${subject}`
-  const told = tells ? [`  alerted   ${lastAlertText(last)}`] : []
+  const alerted = tells ? [`  alerted   ${lastAlertText(last)}`] : []
   if (inForce === null) {
     const first = after === null ? "it has no decision yet" : `the oldest stored decision is of ${stampText(after.at)}`
     return [
       `${name}: nothing is known of ${stampText(at)}; ${first}`,
       ...(after === null ? [] : [`  after     ${decisionLine(after)}`]),
-      ...told,
+      ...alerted,
     ].join("\n")
   }
   const lasted =
@@ -221,7 +221,7 @@ const pastSubjectText = (
     `  since     ${stampText(inForce.at)}, ${lasted}; numbers as of its beginning`,
     `  before    ${before === null ? "nothing is kept" : decisionLine(before)}`,
     `  after     ${after === null ? "nothing else yet" : decisionLine(after)}`,
-    ...told,
+    ...alerted,
   ].join("\n")
 }
 

@@ -237,6 +237,7 @@ export interface SolvedWork {
   readonly hashPrefixed: string
 }
 
+/** A send, stored before its request. */
 export interface SendStart {
   readonly attempt: Attempt
   readonly gateway: string
@@ -246,6 +247,7 @@ export interface SendStart {
   readonly txHash: string
 }
 
+/** Result of a send, or of the wait for it. */
 export interface SendEnd {
   readonly seq: number
   readonly attempt: Attempt
