@@ -227,7 +227,7 @@ const isMissing = ({ accounts, payers, asset }: Subject, { balance }: Pick<Snaps
   payers.some(({ publicKey }) => balance(publicKey, asset.id, "free") === undefined)
 
 const weekMillis = 7 * 86_400_000
-const toldKey = "trialsToldAt"
+const reportedKey = "trialsToldAt"
 
 /** Reports once a week what rules on trial would have done since the trial began. */
 export const reportTrials = Effect.fnUntraced(function* () {
@@ -236,13 +236,13 @@ export const reportTrials = Effect.fnUntraced(function* () {
   if (rehearsing.length === 0) return
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
-  const told = yield* settings.get(toldKey)
-  if (told !== undefined && !hasElapsed(Number(told), now, weekMillis)) return
+  const reportedAt = yield* settings.get(reportedKey)
+  if (reportedAt !== undefined && !hasElapsed(Number(reportedAt), now, weekMillis)) return
   const rehearsals = yield* (yield* RuleStates).trials(rehearsing.map(({ name }) => name))
   const report = Effect.gen(function* () {
-    yield* settings.set(toldKey, String(now))
+    yield* settings.set(reportedKey, String(now))
     // The first week begins now.
-    if (told === undefined) return
+    if (reportedAt === undefined) return
     for (const [i, rule] of rehearsing.entries()) {
       const rehearsal = rehearsals[i]
       if (rehearsal === undefined) continue

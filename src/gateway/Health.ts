@@ -119,10 +119,10 @@ export class Health extends Context.Service<
         const isLeftOut = ({ quarantine, other, stray }: Notes) => (quarantine ?? other ?? stray) !== undefined
         /** The block by which lag is measured: the highest that a majority has reached. */
         const tip = (now: number) => {
-          const told = [...records.values()].flatMap((record) =>
+          const heights = [...records.values()].flatMap((record) =>
             isLeftOut(record) ? [] : (oldest(namedBy(record, now)) ?? []),
           )
-          return told.length === 0 ? undefined : quorumTip(told, majorityOf(told.length))
+          return heights.length === 0 ? undefined : quorumTip(heights, majorityOf(heights.length))
         }
         const show = (name: string) => metrics.gatewayQuarantined.set({ gateway: name }, isLeftOut(of(name)) ? 1 : 0)
         const paces = new Map<string, Effect.Effect<LimiterPace>>()

@@ -113,11 +113,11 @@ export const testReceivers = Effect.fn("Alerts.test")(function* (
   yield* raiseOver("test", { treasury, author, at })
   const [raised] = (yield* listAlerts(recentMax, "raised")).filter(({ name }) => name === "test")
   const seq = raised?.seq ?? 0
-  const told = Effect.map(showAlert(seq), (found) => found?.deliveries ?? [])
-  let deliveries = yield* told
+  const readDeliveries = Effect.map(showAlert(seq), (found) => found?.deliveries ?? [])
+  let deliveries = yield* readDeliveries
   for (let n = 0; n < triesMax && deliveries.some(({ state, tries }) => state === "pending" && tries < 2); n++) {
     yield* Effect.sleep(waitMillis)
-    deliveries = yield* told
+    deliveries = yield* readDeliveries
   }
   return { seq, deliveries }
 })

@@ -66,9 +66,9 @@ const rebase = Effect.fnUntraced(function* (treasury: Treasury, account: Account
   const database = yield* Database
   for (let readings = 0; readings < readingsMax; readings++) {
     const now = nanosOf(yield* Clock.currentTimeMillis)
-    const told = yield* readBaseTogether([account.party], now)
-    const isByRows = told === "unsupported" && (yield* Gateways).quorum === 1
-    const base = isByRows ? ((yield* readNewest(account.party, now)) ?? "unusable") : told
+    const reported = yield* readBaseTogether([account.party], now)
+    const isByRows = reported === "unsupported" && (yield* Gateways).quorum === 1
+    const base = isByRows ? ((yield* readNewest(account.party, now)) ?? "unusable") : reported
     if (typeof base === "string") return problem(notRead[base], 409, "nothing was changed; try again")
     const done = yield* database.write(beginAnew(treasury, { account, base, isByRows, asked }))
     if (done !== undefined) return done

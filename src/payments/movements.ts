@@ -127,10 +127,10 @@ export const hasMoved = (intent: Intent, attempt: Attempt, ends: Ends): boolean 
 }
 
 /** True if the payer's balance fell by it in that block (Unix nanoseconds); withdrawals have times of their own. */
-export const isInBalances = (intent: Intent, attempt: Attempt, ends: Ends, told: bigint): boolean => {
-  if (told <= signedBy(attempt) || told >= ends.until) return false
+export const isInBalances = (intent: Intent, attempt: Attempt, ends: Ends, time: bigint): boolean => {
+  if (time <= signedBy(attempt) || time >= ends.until) return false
   if (intent.command === "withdraw") return true
-  const fall = fallsOf(attempt, ends).find(({ at }) => at === inMicros(told))
+  const fall = fallsOf(attempt, ends).find(({ at }) => at === inMicros(time))
   return fall !== undefined && fall.by >= intent.payment.amount
 }
 

@@ -104,7 +104,7 @@ export const pruneHourly = Effect.fnUntraced(function* ({ keepMillis, network: {
 })
 
 /** Log lines of balances per reading at most. Nobody reads thousands a second, and writing them costs. */
-const toldMax = 20
+const loggedMax = 20
 
 /** Blocks covered by one reading: times from the watermark's on, up to a height; heights are 0 where unknown. */
 interface BlocksRead {
@@ -131,12 +131,12 @@ export const logBalanceChanges = Effect.fnUntraced(function* (
 ) {
   const parties = new Map([...treasury.parties.values()].map((party) => [party.publicKey as string, party.name]))
   const assets = new Map([...treasury.assets.values()].map((asset) => [asset.id, asset]))
-  let told = 0
+  let logged = 0
   for (const { before, row } of changes) {
     const asset = assets.get(row.asset)
     const subject = parties.get(row.party)
     if (subject === undefined || asset === undefined || before === undefined || row.type !== general) continue
-    if (++told > toldMax) continue
+    if (++logged > loggedMax) continue
     const units = (n: bigint) => plainAmount(n, asset.decimals)
     const step = row.balance - before
     yield* logEvent("balance changed", {
@@ -147,7 +147,7 @@ export const logBalanceChanges = Effect.fnUntraced(function* (
       block: blockOf(row.timestamp, read),
     })
   }
-  if (told > toldMax) yield* logEvent("more balances changed", { count: told - toldMax })
+  if (logged > loggedMax) yield* logEvent("more balances changed", { count: logged - loggedMax })
 })
 
 /**

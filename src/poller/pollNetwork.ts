@@ -15,8 +15,8 @@ import { logEvent } from "../telemetry/Logging.ts"
 const parametersMillis = 60_000
 
 /**
- * Gateways that say that they have no parameters, and did not before. It counts as told once they say so again after
- * this time: a proxy says it of parameters that are there.
+ * Gateways that say that they have no parameters, and did not before. They are believed once they say so again
+ * after this time: a proxy says it of parameters that are there.
  */
 const unserved = Effect.map(Settings, (settings) => makeTrouble(settings, "parametersUnserved", 15_000))
 
@@ -115,12 +115,12 @@ const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
     return yield* state.forgetEpoch
   }
   const readAt = yield* Clock.currentTimeMillis
-  const told: Record<string, Count> = {}
+  const counts: Record<string, Count> = {}
   for (const payer of payers) {
     const count = yield* countOf(payer, known?.told[payer])
-    if (count?.seq === current.seq) told[payer] = count
+    if (count?.seq === current.seq) counts[payer] = count
   }
-  yield* keepRead(epochKey, state.noteEpoch({ ...current, told, readAt }))
+  yield* keepRead(epochKey, state.noteEpoch({ ...current, told: counts, readAt }))
 })
 
 type Count = KnownEpoch["told"][string]

@@ -23,17 +23,19 @@ export type Standing =
 export const decisionValidMillis = 300_000
 
 /** A payment that waits without an expiry of its own is alerted after this time. */
-export const waitToldMillis = 3_600_000
+export const waitAlertMillis = 3_600_000
 
 /** A payment that was decided late is alerted after this time, if it still waits. */
 const freshMillis = 60_000
 
 /** Result of judging the wait of an unsigned payment. */
 type Wait =
-  /** If it still waits at `tellAt` (Unix milliseconds), an alert is raised; undefined: its end raises one. */
-  | { readonly _tag: "Waits"; readonly tellAt: number | undefined }
+  /** If it still waits at `alertAt` (Unix milliseconds), an alert is raised; undefined: its end raises one. */
+  | { readonly _tag: "Waits"; readonly alertAt: number | undefined }
   | { readonly _tag: "DecidedAnew" }
   | { readonly _tag: "Over"; readonly why: string }
+
+const silentWait: Wait = { _tag: "Waits", alertAt: undefined }
 
 export interface WaitFacts {
   readonly now: number
@@ -45,22 +47,22 @@ export interface WaitFacts {
 /** Judges whether an unsigned payment waits on: until its approval lapses, or as its source says. */
 export const judgeWait = (standing: Standing, { now, since, needsApproval }: WaitFacts): Wait => {
   // For a part whose others are paid approval is asked again; without a rule nobody needs it any more.
-  if (needsApproval && standing._tag !== "Part" && standing._tag !== "Gone") return { _tag: "Waits", tellAt: undefined }
+  if (needsApproval && standing._tag !== "Part" && standing._tag !== "Gone") return silentWait
   const isStale = now - since > decisionValidMillis
   switch (standing._tag) {
     case "Planned": {
       const { at, missed, lateMillis } = standing
-      if (missed === "once") return { _tag: "Waits", tellAt: Math.max(at + lateMillis, since + freshMillis) }
-      if (now - at <= lateMillis) return { _tag: "Waits", tellAt: undefined }
+      if (missed === "once") return { _tag: "Waits", alertAt: Math.max(at + lateMillis, since + freshMillis) }
+      if (now - at <= lateMillis) return silentWait
       return { _tag: "Over", why: `planned for ${instantText(at)} and not paid in time (missed: skip)` }
     }
     case "Submitted":
     case "Part":
-      return { _tag: "Waits", tellAt: since + waitToldMillis }
+      return { _tag: "Waits", alertAt: since + waitAlertMillis }
     case "Level":
-      return isStale ? { _tag: "DecidedAnew" } : { _tag: "Waits", tellAt: undefined }
+      return isStale ? { _tag: "DecidedAnew" } : silentWait
     case "Gone":
-      return isStale ? { _tag: "Over", why: "no rule in force pays it any more" } : { _tag: "Waits", tellAt: undefined }
+      return isStale ? { _tag: "Over", why: "no rule in force pays it any more" } : silentWait
   }
 }
 

@@ -87,10 +87,10 @@ const listedSighting = Effect.fnUntraced(function* ({ intent, attempt, height }:
   const clock = yield* Clock.currentTimeMillis
   if (!(yield* (yield* AuditMemory).claimDue(`list/${attempt.transferId}`, clock, listMillisMin))) return undefined
   const gateways = yield* Gateways
-  const told = yield* gateways
+  const answers = yield* gateways
     .several((reader) => lookupsFor(intent.command, reader).listing(attempt.party))
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  const sightings = told?.map(({ gateway: { name }, value: { transfers, mark } }): TransferSighting => {
+  const sightings = answers?.map(({ gateway: { name }, value: { transfers, mark } }): TransferSighting => {
     const found = transfers.find(({ id }) => id === attempt.transferId)
     return { found, mark, gateway: name, agreed: true }
   })
@@ -105,13 +105,14 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   if (!isOver(attempt, height) || sighting.mark === undefined) return yield* escalateIfOverdue(live)
   if (!(yield* clockAgrees)) return yield* escalateIfOverdue(live, "clock and blocks differ")
   const gateways = yield* Gateways
-  const told = yield* gateways.several((reader) => lookupsFor(command, reader).listing(attempt.party))
+  const answers = yield* gateways.several((reader) => lookupsFor(command, reader).listing(attempt.party))
   // Of several gateways, no cursor is stored: each has its own.
   const isAlone = gateways.all.length === 1 && command === "transfer"
-  for (const { value } of told) yield* recordListing(attempt.party, isAlone ? value : { ...value, cursor: undefined })
+  for (const { value } of answers)
+    yield* recordListing(attempt.party, isAlone ? value : { ...value, cursor: undefined })
   // A node that was restored without its history lists fewer transfers than an earlier listing.
   const newest = yield* (yield* Findings).newestListed(attempt.party, command)
-  const listings = told.map(({ value: { mark, complete, transfers } }) => ({
+  const listings = answers.map(({ value: { mark, complete, transfers } }) => ({
     height: mark?.height,
     complete: complete && (newest === undefined || transfers.some(({ id }) => id === newest)),
     holds: transfers.some((t) => t.id === attempt.transferId),
@@ -126,7 +127,7 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
     const against = (yield* fewerThanAgreed) ?? (yield* speaksAgainst(live))
     if (against !== undefined) return yield* escalateIfOverdue(live, against)
   }
-  const gateway = told.map((one) => one.gateway.name).join("+")
+  const gateway = answers.map((one) => one.gateway.name).join("+")
   const at = [...earlier.slice(0, 1), seen.height]
   const detail =
     judged === "note"

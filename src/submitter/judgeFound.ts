@@ -46,10 +46,10 @@ const sinceOf = (attempt: Attempt): bigint => attempt.signedAfter ?? signedBy(at
 /** Movements of a withdrawal bear no id: any alike since its signature says that it may have executed. */
 const hasWithdrawn = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
   const now = nanosOf(yield* Clock.currentTimeMillis)
-  const told = yield* (yield* GatewayReader)
+  const answer = yield* (yield* GatewayReader)
     .debits(attempt.party, signedBy(attempt) - clockNanos, now)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  return told?.debits.some(
+  return answer?.debits.some(
     ({ type, asset, quantity }) => type === withdrawn && asset === payment.assetId && quantity === payment.amount,
   )
 })
@@ -60,12 +60,12 @@ const alikeOf = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, m
   const since = sinceOf(attempt)
   const now = nanosOf(yield* Clock.currentTimeMillis)
   const newest = mark?.timestamp ?? now
-  const told = yield* (yield* GatewayReader).debits(attempt.party, since, newest > now ? newest : now)
-  const alike = told.debits.filter(
+  const answer = yield* (yield* GatewayReader).debits(attempt.party, since, newest > now ? newest : now)
+  const alike = answer.debits.filter(
     ({ type, asset, quantity, timestamp }) =>
       type === withdrawn && asset === assetId && quantity === amount && timestamp > since,
   )
-  return { count: alike.length, complete: told.complete, mark: told.mark }
+  return { count: alike.length, complete: answer.complete, mark: answer.mark }
 })
 
 /**
@@ -203,13 +203,13 @@ const hasExecuted = Effect.fnUntraced(function* (intent: Intent, attempt: Attemp
 })
 
 /** When it executed: the reported time if possible, else now. Rules evaluate again once balances surely have it. */
-const executedAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, told: bigint) {
+const executedAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, reportedAt: bigint) {
   const ends = yield* loadEnds(intent, attempt)
-  if (isInBalances(intent, attempt, ends, told)) return told
+  if (isInBalances(intent, attempt, ends, reportedAt)) return reportedAt
   const clock = nanosOf(yield* Clock.currentTimeMillis)
   const latest = ends.until > clock ? ends.until : clock
   // Balances that are not known of that time yet say nothing against it.
-  return told > signedBy(attempt) && told >= ends.until ? told : latest
+  return reportedAt > signedBy(attempt) && reportedAt >= ends.until ? reportedAt : latest
 })
 
 /**

@@ -8,7 +8,7 @@ import { approvalOf } from "../payments/approvalOf.ts"
 import { isNamed, subjectOfIntent } from "../payments/standing.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import { isUnsigned } from "../rules/policy/Policy.ts"
-import { judgeWait, type Standing, type WaitFacts, waitToldMillis } from "../rules/waiting.ts"
+import { judgeWait, type Standing, type WaitFacts, waitAlertMillis } from "../rules/waiting.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
@@ -37,7 +37,7 @@ export const clockAgrees = Effect.gen(function* () {
 })
 
 /** Interval of repeated alerts for a payment that still waits. */
-const toldAgainMillis = 86_400_000
+const repeatMillis = 86_400_000
 
 /** Facts by which the wait is judged, and the number of signatures so far. */
 const factsOf = Effect.fnUntraced(function* (intent: Intent) {
@@ -61,14 +61,14 @@ export const showWait = Effect.fnUntraced(function* (intent: Intent, why: string
   const { facts, signed } = yield* factsOf(intent)
   const source = yield* standing(intent)
   const wait = judgeWait(source, facts)
-  if (wait._tag !== "Waits" || wait.tellAt === undefined || facts.now < wait.tellAt) {
+  if (wait._tag !== "Waits" || wait.alertAt === undefined || facts.now < wait.alertAt) {
     if (shown !== undefined) yield* shown
     return
   }
   const alert = raise("payment_waits", {
     ...paymentFacts(intent),
     signed,
-    times: Math.floor((facts.now - wait.tellAt) / toldAgainMillis),
+    times: Math.floor((facts.now - wait.alertAt) / repeatMillis),
     since: instantText(sinceOf(source, facts)),
     why,
     verb: signed === 0 ? "cancel" : "abandon",
@@ -136,14 +136,14 @@ const alertDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) 
   const dropped = yield* (yield* Outbox).droppedSince(intent)
   if (wanted === undefined || dropped === undefined) return
   const since = Math.max(wanted, dropped)
-  if (now - since < waitToldMillis) return
+  if (now - since < waitAlertMillis) return
   yield* raise("payment_dropped", {
     ...paymentFacts(intent),
     state: "cancelled",
     rule: intent.rule,
     account: intent.subject,
     first: since,
-    times: Math.floor((now - since) / toldAgainMillis),
+    times: Math.floor((now - since) / repeatMillis),
     since: instantText(since),
     kept,
   })

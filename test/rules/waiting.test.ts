@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { afterUnpaid, decisionValidMillis, judgeWait, type Standing, waitToldMillis } from "../../src/rules/waiting.ts"
+import { afterUnpaid, decisionValidMillis, judgeWait, type Standing, waitAlertMillis } from "../../src/rules/waiting.ts"
 
 const hour = 3_600_000
 const decided = Date.parse("2026-11-22T09:00:10Z")
@@ -40,9 +40,9 @@ const rows: ReadonlyArray<{
     title: "a part of what is begun",
     standing: { _tag: "Part" },
     after: 9_000 * hour,
-    says: `Waits ${waitToldMillis}`,
+    says: `Waits ${waitAlertMillis}`,
   },
-  { title: "a person's", standing: { _tag: "Submitted" }, after: 9_000 * hour, says: `Waits ${waitToldMillis}` },
+  { title: "a person's", standing: { _tag: "Submitted" }, after: 9_000 * hour, says: `Waits ${waitAlertMillis}` },
   {
     title: "a planned one, however late",
     standing: planned("once"),
@@ -91,7 +91,7 @@ describe("a payment that waits for its signature", () => {
       since: decided,
       needsApproval,
     })
-    const more = wait._tag === "Over" ? wait.why : wait._tag === "Waits" ? wait.tellAt : undefined
+    const more = wait._tag === "Over" ? wait.why : wait._tag === "Waits" ? wait.alertAt : undefined
     const tell = typeof more === "number" ? more - decided : more
     const words = wait._tag === "DecidedAnew" ? wait._tag : `${wait._tag} ${tell ?? "never"}`
     if (typeof says === "string") assert.strictEqual(words, says)

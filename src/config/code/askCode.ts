@@ -69,7 +69,7 @@ const soundly = (read: () => CodeAnswer): CodeAnswer => {
 
 const answerOf = (heard: Heard, seen: CodeSeen, payer: Payer, now: number): CodeAnswer => {
   if ("ended" in heard) return { ...broken(endedWords(heard.ended)), until: now + restMillis }
-  return { ...readTold(heard, seen, payer), timed: heard.timed === true }
+  return { ...readReply(heard, seen, payer), timed: heard.timed === true }
 }
 
 const endedWords = (why: string): string => {
@@ -79,11 +79,11 @@ const endedWords = (why: string): string => {
   return why === "exit" ? "its code ends the process that runs it" : `its code was ended: ${why.slice(0, wordsMax)}`
 }
 
-const readTold = (told: CodeReply, seen: CodeSeen, payer: Payer): Answer => {
-  if ("e" in told) return wrong(failure(told.e, seen))
+const readReply = (reply: CodeReply, seen: CodeSeen, payer: Payer): Answer => {
+  if ("e" in reply) return wrong(failure(reply.e, seen))
   try {
     return readAnswer(
-      decode(told.v, () => () => undefined),
+      decode(reply.v, () => () => undefined),
       payer,
     )
   } catch {
@@ -98,8 +98,8 @@ const failure = ({ message, stack }: Thrown, { balances, assets }: CodeSeen): st
   const at = placeOfStack(String(stack))
   const where = at === undefined ? "" : ` at ${basename(at.file)}:${at.line}:${at.column}`
   const [, what, name] = /^its input has no (balance|asset) "(.*)"$/.exec(message) ?? []
-  const told = Object.keys(what === "asset" ? assets : balances)
-  const remedy = name === undefined ? "" : `; ${nameRemedy(name, told, "add it to accounts")}`
+  const names = Object.keys(what === "asset" ? assets : balances)
+  const remedy = name === undefined ? "" : `; ${nameRemedy(name, names, "add it to accounts")}`
   return `its code fails${where}: ${`${message}${remedy}`.slice(0, wordsMax)}`
 }
 

@@ -70,7 +70,7 @@ export const byOpen: ReadonlySet<HoldReason> = new Set(["in_flight", "unresolved
 const freshMillis = 60_000
 
 /** Interval of repeated alerts for what is still held. */
-const toldAgainMillis = 86_400_000
+const repeatMillis = 86_400_000
 
 const instant = (millis: number): string => new Date(millis).toISOString()
 
@@ -163,7 +163,7 @@ const lateNotice = (
   }
   const late = lateOf(rule, { planned, episode }, now)
   if (late === undefined) return undefined
-  const times = Math.floor((now - late.first - rule.schedule.lateMillis) / toldAgainMillis)
+  const times = Math.floor((now - late.first - rule.schedule.lateMillis) / repeatMillis)
   const words = lateText(rule, late, decision)
   const facts = { ...factsOf(rule, subject.name, words), firstMillis: late.first, first: instant(late.first), times }
   return notice(rule, subject.name, words, alertOf("payout_late", facts))
@@ -189,6 +189,6 @@ export const lateTimes = function* ({ subject, snapshot: { now }, memory, timer 
   const { schedule } = subject.rule
   const late = firstAfter(schedule, Math.min(memory.episode * 1_000, now)) + schedule.lateMillis
   yield late
-  if (now >= late) yield late + (Math.floor((now - late) / toldAgainMillis) + 1) * toldAgainMillis
+  if (now >= late) yield late + (Math.floor((now - late) / repeatMillis) + 1) * repeatMillis
   if (timer.firingSince !== undefined) yield timer.firingSince + freshMillis
 }

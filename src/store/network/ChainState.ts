@@ -167,11 +167,11 @@ const makeEpochs = Effect.gen(function* () {
       if (epoch === undefined || at > epoch.endsAtMillis + lateMillisMax) return undefined
       if (!isConfirmed(epoch, at)) return undefined
       const count = epoch.told[publicKey]
-      const told = count !== undefined && isConfirmed(count, at) ? count : undefined
-      const limit = wholeOf((yield* listings.parameters).get(limitKey)) ?? told?.limit
+      const confirmed = count !== undefined && isConfirmed(count, at) ? count : undefined
+      const limit = wholeOf((yield* listings.parameters).get(limitKey)) ?? confirmed?.limit
       if (limit === undefined) return undefined
       const own = yield* ended(publicKey, epoch.startAt)
-      const counted = told === undefined ? 0 : told.used + (yield* ended(publicKey, told.asOf))
+      const counted = confirmed === undefined ? 0 : confirmed.used + (yield* ended(publicKey, confirmed.asOf))
       return { limit, used: (yield* open(publicKey)) + Math.max(own, counted), endsAt: epoch.endsAtMillis }
     }),
   } satisfies Epochs

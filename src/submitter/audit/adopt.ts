@@ -75,10 +75,10 @@ interface Whole {
  */
 const listWhole = Effect.fnUntraced(function* (party: string) {
   const reader = yield* GatewayReader
-  const told = <A>(asked: Effect.Effect<A, GatewayError>) =>
-    asked.pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  const transfers = yield* told(reader.transfersFrom(party))
-  const withdrawals = yield* told(reader.withdrawalsFrom(party))
+  const ifSupported = <A>(request: Effect.Effect<A, GatewayError>) =>
+    request.pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const transfers = yield* ifSupported(reader.transfersFrom(party))
+  const withdrawals = yield* ifSupported(reader.withdrawalsFrom(party))
   if (transfers?.complete !== false && withdrawals?.complete !== false) {
     const listing = transfers && {
       ...transfers,

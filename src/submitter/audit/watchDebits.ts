@@ -98,18 +98,18 @@ interface Doubt {
  * does not report costs of trading: then nothing moved.
  */
 const ask = Effect.fnUntraced(function* ({ party, isTraded, falls, balances }: Doubt) {
-  const told = yield* (yield* GatewayReader)
+  const answer = yield* (yield* GatewayReader)
     .debits(party, falls[0]!.timestamp, falls.at(-1)!.timestamp)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  if (told === undefined && !isTraded) {
+  if (answer === undefined && !isTraded) {
     // Rows that a quorum gave are proof: the best gateway alone would hide a fall behind a rise.
     return { balances: (yield* Gateways).quorum > 1 ? balances : yield* shownNow(party, balances) }
   }
-  const entries = told?.debits ?? []
+  const entries = answer?.debits ?? []
   const withdrawals = entries.some(({ type }) => type === withdrawn) ? yield* withdrawalsOf(party) : []
   const ids = entries.flatMap(({ transferId, timestamp }) => [transferId, `debit ${timestamp}`])
   const known = yield* knownTransfers([...ids, ...withdrawals.map(({ id }) => id)])
-  const end = told?.complete === false ? 0n : (told?.mark?.timestamp ?? balances.end)
+  const end = answer?.complete === false ? 0n : (answer?.mark?.timestamp ?? balances.end)
   return { movements: { entries, withdrawals, known }, balances: { ...balances, end } }
 })
 
