@@ -32,14 +32,14 @@ export const runBacktest = async (options: BacktestOptions) => {
   await treasury.advance(events, until)
   treasury.end()
   const { ledger, raised, limits, entries } = treasury
-  const payments = ledger.paid.filter(isSigned)
+  const payments = ledger.payments.filter(isSigned)
   return {
     from: settings.start,
     to: until,
     payments,
     /** Not signed: rejected, lapsed, or still waiting at the end. */
-    unsigned: ledger.paid.filter((paid) => !isSigned(paid)),
-    approvals: approvalsOf(ledger.paid),
+    unsigned: ledger.payments.filter((paid) => !isSigned(paid)),
+    approvals: approvalsOf(ledger.payments),
     /** Assumed time from a decision to its approval; undefined: nobody approves. */
     approvedAfterMillis: settings.approvedAfterMillis,
     raised,

@@ -93,7 +93,7 @@ export const makeDrawing = (from: number, to: number) => {
       const { name, decimals, floor } = named
       const units = (one: bigint) => toDouble(one, decimals)
       const signedIn = (side: "fromKey" | "toKey") =>
-        ledger.paid
+        ledger.payments
           .filter(({ intent: { payment } }) => accountKey(payment[side], payment.assetId) === key)
           .flatMap(({ signedAt }) => (signedAt === undefined ? [] : [columnOf(signedAt)]))
       const own = entries.filter(({ subject }) =>

@@ -26,7 +26,7 @@ export const blockAfter = (at: number, { settlesMillis }: Pick<WorldSettings, "s
 export const makeLedger = (settings: WorldSettings) => {
   const { policy, parameters, assets } = settings
   const holdings = new Map<string, Holding>()
-  const paid: Array<DecidedPayment> = []
+  const payments: Array<DecidedPayment> = []
   let flights: ReadonlyArray<Flight> = []
   let unsigned: ReadonlyArray<number> = []
   let settled: Array<Intent> = []
@@ -57,13 +57,13 @@ export const makeLedger = (settings: WorldSettings) => {
   }
   const update = (id: IntentId, change: Partial<DecidedPayment>, intent: Partial<Intent>): DecidedPayment => {
     const index = Number(id) - 1
-    const before = paid[index]!
+    const before = payments[index]!
     const after: DecidedPayment = { ...before, ...change, intent: { ...before.intent, ...intent } }
-    paid[index] = after
+    payments[index] = after
     return after
   }
   const settleOne = ({ index, dueAt }: Flight): DecidedPayment => {
-    const { intent } = paid[index]!
+    const { intent } = payments[index]!
     const fee = transfer(intent, dueAt)
     const state = fee === undefined ? "failed" : "confirmed"
     const settledAt = nanosOf(dueAt)
@@ -81,9 +81,9 @@ export const makeLedger = (settings: WorldSettings) => {
     holdings: holdings as ReadonlyMap<string, Holding>,
     /** Returns the account; a new one is created. */
     holding,
-    paid: paid as ReadonlyArray<DecidedPayment>,
+    payments: payments as ReadonlyArray<DecidedPayment>,
     sign,
-    byId: (id: IntentId): DecidedPayment => paid[Number(id) - 1]!,
+    byId: (id: IntentId): DecidedPayment => payments[Number(id) - 1]!,
     reserve: (id: IntentId, at: number, detail: string): DecidedPayment =>
       update(id, { state: "waiting" }, { state: "reserved", detail, updatedAt: at }),
     /** Ends a payment that was never signed. */
@@ -112,7 +112,7 @@ export const makeLedger = (settings: WorldSettings) => {
       payment: Payment,
       { at, detail, episode }: { readonly at: number; readonly detail: string; readonly episode: number },
     ): DecidedPayment => {
-      const id = `${paid.length + 1}` as IntentId
+      const id = `${payments.length + 1}` as IntentId
       const intent: Intent = {
         ...intentFor(subject, payment, { id, treasury: "", episode, detail, policy, at }),
         state: "awaiting_approval",
@@ -130,8 +130,8 @@ export const makeLedger = (settings: WorldSettings) => {
         intent,
         line: line?.line ?? 0,
       }
-      unsigned = [...unsigned, paid.length]
-      paid.push(decided)
+      unsigned = [...unsigned, payments.length]
+      payments.push(decided)
       return group === undefined ? sign(intent.id, at) : decided
     },
     /** Time of the next block with a payment; infinite if none is open. */
@@ -144,7 +144,7 @@ export const makeLedger = (settings: WorldSettings) => {
       return due.map(settleOne)
     },
     open: (): ReadonlyArray<Intent> =>
-      [...unsigned, ...flights.map(({ index }) => index)].map((index) => paid[index]!.intent),
+      [...unsigned, ...flights.map(({ index }) => index)].map((index) => payments[index]!.intent),
     /** Final payments that ended after `since`, which may only grow from call to call. */
     settledSince: (since: number): ReadonlyArray<Intent> => {
       const first = settled.findIndex(({ updatedAt }) => updatedAt > since)

@@ -113,7 +113,7 @@ export const makePendingApprovals = (
     const since = nanosOf(silentSince ?? 0)
     const isUnseen = ({ state, intent: { settledAt = 0n } }: DecidedPayment) =>
       state === "confirmed" && settledAt >= since
-    const unseen = silentSince === undefined ? [] : ledger.paid.filter(isUnseen).map((paid) => paid.intent)
+    const unseen = silentSince === undefined ? [] : ledger.payments.filter(isUnseen).map((paid) => paid.intent)
     return [...ledger.open(), ...unseen]
       .filter(({ id, payment }) => id !== intent.id && payment.fromKey === fromKey && payment.assetId === assetId)
       .reduce(

@@ -241,7 +241,7 @@ const snapshotOf = ({ state, settings, ledger, limits, priorities, reach }: Play
     pauses: state.pauses,
     policy: settings.policy,
     lastSigned: (rule, subject) =>
-      ledger.paid.findLast((paid) => paid.rule === rule && paid.subject === subject && paid.state === "confirmed")
+      ledger.payments.findLast((paid) => paid.rule === rule && paid.subject === subject && paid.state === "confirmed")
         ?.signedAt,
     signed: (line) => limits.used(line, known - dayMillis),
   }

@@ -19,7 +19,7 @@ export interface UnmetExpectation {
 export interface TestResult {
   readonly plan: PlannedTest
   readonly unmet: ReadonlyArray<UnmetExpectation>
-  readonly paid: ReadonlyArray<DecidedPayment>
+  readonly payments: ReadonlyArray<DecidedPayment>
   readonly raised: ReadonlyArray<RaisedAlert>
 }
 
@@ -27,8 +27,8 @@ export interface TestResult {
 export interface TestRun {
   readonly plan: PlannedTest
   readonly treasury: VirtualTreasury
-  readonly paid: Set<DecidedPayment["intent"]["id"]>
-  readonly raised: Set<RaisedAlert>
+  readonly matchedPayments: Set<DecidedPayment["intent"]["id"]>
+  readonly matchedAlerts: Set<RaisedAlert>
   readonly unmet: Array<UnmetExpectation>
   /** Milliseconds from the start to the previous expectations; -1 before the first ones. */
   since: number

@@ -23,7 +23,7 @@ import { type DecidedPayment, isSigned, type RaisedAlert, type SignedPayment, ty
 export const runPlan = async (plan: PlannedTest): Promise<TestResult> => {
   const { start } = plan.settings
   const treasury = makeVirtualTreasury(plan.settings)
-  const run: TestRun = { plan, treasury, paid: new Set(), raised: new Set(), unmet: [], since: -1 }
+  const run: TestRun = { plan, treasury, matchedPayments: new Set(), matchedAlerts: new Set(), unmet: [], since: -1 }
   for (const { after, events, expected } of plan.moments) {
     const missed = treasury.misses.length
     await treasury.advance(events, start + after)
@@ -34,9 +34,9 @@ export const runPlan = async (plan: PlannedTest): Promise<TestResult> => {
     }
     if (expected.length > 0) run.since = after
   }
-  const { paid } = treasury.ledger
+  const { payments } = treasury.ledger
   judgeEnd(run, plan.moments.at(-1)?.after ?? 0)
-  return { plan, unmet: run.unmet, paid, raised: treasury.raised }
+  return { plan, unmet: run.unmet, payments, raised: treasury.raised }
 }
 
 const judge = (run: TestRun, expectation: Expectation, after: number): Unmet => {
@@ -59,9 +59,9 @@ const judge = (run: TestRun, expectation: Expectation, after: number): Unmet => 
 
 /** Payments signed since the previous expectations that no expectation has named. */
 const freshOf = (run: TestRun): ReadonlyArray<SignedPayment> =>
-  run.treasury.ledger.paid
+  run.treasury.ledger.payments
     .filter(isSigned)
-    .filter(({ signedAt, intent }) => isSincePrevious(run, signedAt) && !run.paid.has(intent.id))
+    .filter(({ signedAt, intent }) => isSincePrevious(run, signedAt) && !run.matchedPayments.has(intent.id))
 
 const gotText = (run: TestRun, fresh: ReadonlyArray<SignedPayment>, after: number): string => {
   const { start } = run.plan.settings
@@ -73,7 +73,7 @@ const judgePays = (run: TestRun, wanted: Wanted, after: number): Unmet => {
   const fresh = freshOf(run)
   const found = fresh.find((paid) => isWanted(paid, wanted))
   if (found !== undefined) {
-    run.paid.add(found.intent.id)
+    run.matchedPayments.add(found.intent.id)
     return undefined
   }
   return {
@@ -86,10 +86,12 @@ const judgePays = (run: TestRun, wanted: Wanted, after: number): Unmet => {
 type AlertExpectation = Extract<Expectation, { kind: "alert" } | { amount: bigint }>
 
 const judgeAlert = (run: TestRun, wanted: AlertExpectation, after: number): Unmet => {
-  const fresh = run.treasury.raised.filter((raised) => isSincePrevious(run, raised.at) && !run.raised.has(raised))
+  const fresh = run.treasury.raised.filter(
+    (raised) => isSincePrevious(run, raised.at) && !run.matchedAlerts.has(raised),
+  )
   const found = fresh.find((raised) => meets(raised, wanted))
   if (found !== undefined) {
-    run.raised.add(found)
+    run.matchedAlerts.add(found)
     return undefined
   }
   const expected =
@@ -163,9 +165,9 @@ const judgeBalance = ({ treasury }: TestRun, wanted: Extract<Expectation, { kind
 const judgeEnd = (run: TestRun, after: number): void => {
   const { plan, treasury, unmet } = run
   const { start } = plan.settings
-  const paid = treasury.ledger.paid.filter(isSigned)
+  const paid = treasury.ledger.payments.filter(isSigned)
   const when = whenText(after)
-  const others = paid.filter(({ intent }) => !run.paid.has(intent.id))
+  const others = paid.filter(({ intent }) => !run.matchedPayments.has(intent.id))
   for (const one of plan.anyPayments || plan.payments?.count === paid.length ? [] : others) {
     const at = whenText(one.signedAt - start)
     const got = `${paidText(one)} by ${one.rule} at ${at}: ${one.intent.detail}`
@@ -232,12 +234,13 @@ const hasLapsed = ({ group, at, intent }: DecidedPayment): boolean =>
 
 /** Judges that nobody approved the payment in time, since the previous expectations. */
 const judgeExpires = (run: TestRun, wanted: Wanted, after: number): Unmet => {
-  const fresh = run.treasury.ledger.paid.filter(
-    ({ state, intent }) => state === "rejected" && isSincePrevious(run, intent.updatedAt) && !run.paid.has(intent.id),
+  const fresh = run.treasury.ledger.payments.filter(
+    ({ state, intent }) =>
+      state === "rejected" && isSincePrevious(run, intent.updatedAt) && !run.matchedPayments.has(intent.id),
   )
   const found = fresh.find((paid) => isWanted(paid, wanted) && hasLapsed(paid))
   if (found !== undefined) {
-    run.paid.add(found.intent.id)
+    run.matchedPayments.add(found.intent.id)
     return undefined
   }
   const { start } = run.plan.settings

@@ -249,13 +249,13 @@ const unmetLines = (one: UnmetExpectation): ReadonlyArray<string> => [
 const resultLines = ({ plan, unmet }: TestResult): ReadonlyArray<string> =>
   unmet.length === 0 ? [`ok    ${plan.name}`] : [`FAIL  ${plan.name}`, ...unmet.flatMap(unmetLines)]
 
-const toResult = ({ plan, unmet, paid, raised }: TestResult) => ({
+const toResult = ({ plan, unmet, payments, raised }: TestResult) => ({
   name: plan.name,
   file: plan.at.file,
   line: plan.at.line,
   ok: unmet.length === 0,
   failures: unmet.map(({ at, ...rest }) => ({ ...at, ...rest })),
-  payments: paid.map((one) => ({
+  payments: payments.map((one) => ({
     at: iso(one.at),
     rule: one.rule,
     account: one.subject,

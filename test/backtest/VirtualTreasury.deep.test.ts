@@ -23,7 +23,7 @@ const play = async ({ settings, events, until }: ReturnType<typeof worldOf>, eve
     raised,
     misses,
     counts,
-    paid: ledger.paid.map(({ intent, ...paid }) => ({
+    paid: ledger.payments.map(({ intent, ...paid }) => ({
       ...paid,
       ...intent.payment,
       fee: intent.fee,

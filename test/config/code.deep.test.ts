@@ -110,7 +110,7 @@ describe("a file of rules in TypeScript", () => {
           Effect.forEach(plans, (plan) =>
             Effect.map(
               Effect.promise(() => runPlan(plan)),
-              ({ unmet, paid, raised }) => ({ unmet, paid, raised }),
+              ({ unmet, payments, raised }) => ({ unmet, payments, raised }),
             ),
           ),
         )

@@ -140,7 +140,7 @@ const play = async ({ settings, events, until }: World, rules: ReadonlyArray<Rul
   const rehearsal = makeVirtualTreasury({ ...settings, rules, everySecond }, note)
   await rehearsal.advance(events, until)
   rehearsal.end()
-  const paid = rehearsal.ledger.paid.map(({ state, at, intent: { payment } }) => [
+  const paid = rehearsal.ledger.payments.map(({ state, at, intent: { payment } }) => [
     state,
     at,
     payment.to,

@@ -9,7 +9,7 @@ import { failWith } from "../common/output.ts"
 import { configFlag, dataFlag, fileArgument, flagsOf, type Setup, severalIn } from "../common/setup.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { runOnce } from "./once.ts"
-import { soundSetup, storeText } from "./sound.ts"
+import { checkedSetup, storeText } from "./sound.ts"
 import { tracingLayer } from "./tracing.ts"
 import { checkChain, introduce, runTreasury } from "./treasury.ts"
 
@@ -38,7 +38,7 @@ export const run = Command.make(
       const { runTreasuries } = yield* Effect.promise(() => import("./treasuries.ts"))
       return yield* runTreasuries(dir, chosen, startedAt)
     }
-    const { found, warnings } = yield* soundSetup(chosen)
+    const { found, warnings } = yield* checkedSetup(chosen)
     const work = chosen.sandbox ? besideSandbox(found, chosen.once) : daemon(found, chosen.once, undefined)
     const warned = Effect.forEach(warnings, (detail) => logEvent("configuration doubtful", { detail }))
     const logging = loggingLayer(found, chosen.output, startedAt)

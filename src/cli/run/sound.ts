@@ -7,7 +7,7 @@ import { missingSandboxKeys } from "../common/sandboxClient.ts"
 import { type Chosen, filesOf, type Setup, setup, typedFiles } from "../common/setup.ts"
 
 /** Reads the files and secures the data directory. Warnings are of settings, keys and file modes, a line each. */
-export const soundSetup = Effect.fnUntraced(function* (chosen: Chosen & { readonly sandbox: boolean }) {
+export const checkedSetup = Effect.fnUntraced(function* (chosen: Chosen & { readonly sandbox: boolean }) {
   const written = yield* setup(chosen)
   const { treasury, mode } = written
   yield* needCertificates((yield* ProcessContext).env, mode)

@@ -33,7 +33,7 @@ import { failWith } from "../common/output.ts"
 import { type Chosen, daemonIn } from "../common/setup.ts"
 import { loggingLayer } from "./logging.ts"
 import { onHangup, ProcessSignals, passSignals } from "./signals.ts"
-import { soundSetup, storeText } from "./sound.ts"
+import { checkedSetup, storeText } from "./sound.ts"
 import { tracingLayer } from "./tracing.ts"
 import { runTreasury } from "./treasury.ts"
 import { listAnswers, mountedAt } from "./treasuryList.ts"
@@ -248,7 +248,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
     const wrong = nameProblem(entry, yield* readEntries(config))
     if (wrong !== undefined) return yield* wrong
   }
-  const { found, warnings } = yield* soundSetup({
+  const { found, warnings } = yield* checkedSetup({
     config: [entry.file],
     data: Option.none(),
     ownDir: dataDirIn(config, entry.name),

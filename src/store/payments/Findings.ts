@@ -96,7 +96,7 @@ export class Findings extends Context.Service<
     readonly noteDuplicate: (intentId: string, count: number, detail: string) => Effect.Effect<boolean, StoreError>
     /** Executions beyond the first that no person has acknowledged; a resume of everything does. */
     readonly duplicates: Effect.Effect<ReadonlyArray<{ readonly intentId: string; readonly n: number }>, StoreError>
-    /** Attempts of a key that came to an end, with the terms of their payments, oldest first. */
+    /** Attempts of a key that came to an end, with what their payments move, oldest first. */
     readonly endedAttempts: (party: string) => Effect.Effect<ReadonlyArray<EndedAttempt>, StoreError>
     /** Attempts whose bytes have left and whose window is not yet compared with the ledger to its end, oldest first. */
     readonly watched: Effect.Effect<ReadonlyArray<Attempt>, StoreError>

@@ -20,7 +20,7 @@ const playYear = async (perMinute: number, say: (text: string) => void): Promise
   const seconds = await cpuSeconds(() => rehearsal.advance(events(perMinute), world.start + yearMillis))
   const { ledger, counts } = rehearsal
   say(
-    `${perMinute} changes a minute: ${ledger.paid.length} payments, ${counts.subjects} evaluations, ${seconds.toFixed(2)} s`,
+    `${perMinute} changes a minute: ${ledger.payments.length} payments, ${counts.subjects} evaluations, ${seconds.toFixed(2)} s`,
   )
   return seconds
 }
