@@ -150,7 +150,10 @@ describe("a receipt of a payment", () => {
           /another key than the payer's/,
           (body, kind) => (kind === "intent" ? body.replace(/"from":"./, '"from":"x') : body),
         ],
-        [/signature is not of these bytes/, (body) => body.replaceAll(/"signature":"../g, '"signature":"00')],
+        [
+          /signature is not of these bytes/,
+          (body) => body.replaceAll(/"signature":"(..)/g, (_, byte) => `"signature":"${byte === "00" ? "01" : "00"}`),
+        ],
         [/signature is not of these bytes/, (body) => body.replace(/"chainId":"/, '"chainId":"x')],
         [/transfer id is not of/, (body) => body.replace(/"transferId":"....../, '"transferId":"000000')],
         [/signer signed something else/, (body) => body.replace(/"digest":"....../, '"digest":"000000')],
