@@ -298,7 +298,9 @@ layer(live, { excludeTestServices: true })("Transport", (it) => {
       metrics.gatewayRequestDuration.reset()
       server.handler = handler
       // Of its own: who is banned asks nothing more.
-      const transport = yield* openTransport(server.url, { requestDeadlineMillis: outcome === "timeout" ? 100 : 30_000 })
+      const transport = yield* openTransport(server.url, {
+        requestDeadlineMillis: outcome === "timeout" ? 100 : 30_000,
+      })
       yield* Effect.exit(transport.request(ask))
       assert.deepStrictEqual(yield* value(metrics.gatewayRequests), [
         { value: 1, labels: { gateway: "g", operation: "height", outcome } },
