@@ -137,17 +137,17 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
       resolves: delivery.resolves?.map(({ dedup, ...alert }) => ({ ...alert, key: `${own}/${dedup}` })),
     }),
   )
-  const failure = Result.isFailure(sent) ? sent.failure : undefined
-  if (failure !== undefined) yield* logEvent("alert not delivered", { receiver, reason: failure.detail })
-  if (failure === undefined || failure.isTaken === true) {
+  const reason = Result.isFailure(sent) ? sent.failure.detail : sent.success
+  if (reason !== undefined) yield* logEvent("alert not delivered", { receiver, reason })
+  if (Result.isSuccess(sent)) {
     metrics.notifications.inc({ receiver, outcome: "delivered" })
-    yield* queue.delivered(delivery, failure?.detail)
+    yield* queue.delivered(delivery, reason || undefined)
     return undefined
   }
   const known = notifier.receivers.includes(receiver)
   if (known) metrics.notifications.inc({ receiver, outcome: "failed" })
   const nextAt = known ? (yield* Clock.currentTimeMillis) + wait : undefined
-  yield* queue.failed(delivery, failure.detail, nextAt)
+  yield* queue.failed(delivery, sent.failure.detail, nextAt)
   return nextAt
 })
 

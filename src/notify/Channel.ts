@@ -3,14 +3,10 @@ import { fillText, type ReceiverConfig, type TextVariable, type WithSecrets } fr
 import { isFactName } from "../domain/alerts/Alert.ts"
 import { visible } from "../domain/text.ts"
 
-/**
- * A receiver did not take a notification. It is tried again; an alert is never dropped for it. `isTaken`: an address of
- * the receiver has it, and would get it again with each try.
- */
+/** A receiver did not take a notification. It is tried again; an alert is never dropped for it. */
 export class NotifyError extends Schema.TaggedError<NotifyError>()("NotifyError", {
   receiver: Schema.String,
   detail: Schema.String,
-  isTaken: Schema.optionalKey(Schema.Boolean),
 }) {
   override get message() {
     return `${this.receiver}: ${this.detail}`
@@ -53,10 +49,17 @@ export const isFactOver = ({ resolves, name }: Notification): boolean => resolve
 export const subjectText = ({ subject, count }: Notification): string =>
   count === 1 ? subject : `${subject} and ${count - 1} more`
 
+/**
+ * A notification was taken. The text names the addresses of the receiver that refused it: it is not tried again for
+ * them, since the others would get it again with each try.
+ */
+// biome-ignore lint/suspicious/noConfusingVoidType: most channels have one address, and nothing to say.
+export type Taken = string | void
+
 /** One way to reach people. */
 export interface Channel {
   readonly name: string
-  readonly send: (notification: Notification) => Effect.Effect<void, NotifyError>
+  readonly send: (notification: Notification) => Effect.Effect<Taken, NotifyError>
 }
 
 /** A receiver as configured, its secrets read. */

@@ -11,6 +11,7 @@ import {
   plain,
   type ReceiverOptions,
   subjectText,
+  type Taken,
   visibleTexts,
 } from "./Channel.ts"
 import { beatOf, commandChannel, httpChannel, mailChannel } from "./channels.ts"
@@ -66,7 +67,7 @@ export class Notifier extends Context.Service<
   Notifier,
   {
     readonly receivers: ReadonlyArray<string>
-    readonly send: (receiver: string, notification: Notification) => Effect.Effect<void, NotifyError>
+    readonly send: (receiver: string, notification: Notification) => Effect.Effect<Taken, NotifyError>
     /** Calls the heartbeat's address; absent where none is configured. */
     readonly beat?: Effect.Effect<void, NotifyError>
   }

@@ -165,8 +165,6 @@ export const mailChannel = (name: string, options: MailOptions, lookup: LookupFu
     }).pipe(
       Effect.timeoutOrElse({ duration: mailDeadline, orElse: () => Effect.fail(failed("no answer within 30 s")) }),
     )
-    if (refused.length === 0) return
-    const detail = `the mail server refused it for ${refused.join(", ")}`
-    return yield* new NotifyError({ receiver: name, detail, isTaken: true })
+    return refused.length === 0 ? undefined : `the mail server refused it for ${refused.join(", ")}`
   }),
 })

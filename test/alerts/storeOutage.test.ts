@@ -29,7 +29,7 @@ const outage = Effect.fnUntraced(function* () {
       Effect.suspend(() => {
         if (resolves !== undefined && refusing.ends) return Effect.fail(new NotifyError({ receiver, detail: "503" }))
         sent.push(resolves === undefined ? `${receiver} ${key}` : `${receiver} ends ${resolves.map((one) => one.key)}`)
-        return refusing.partly ? Effect.fail(new NotifyError({ receiver, detail: "550", isTaken: true })) : Effect.void
+        return refusing.partly ? Effect.succeed("550") : Effect.void
       }),
   })
   const treasury = yield* treasuryFrom({

@@ -36,9 +36,9 @@ describe("an e-mail", () => {
     const server = yield* mailServer
     server.answers.set("RCPT TO:<ben@harbor.example>", "550 no such user")
     const email = { host: "127.0.0.1", port: server.port, tls: "none", ...addresses } as const
-    const failed = yield* soon("the mail", Effect.flip(sendTo({ name: "desk", email }, page)))
+    const taken = yield* soon("the mail", sendTo({ name: "desk", email }, page))
     assert.include(server.sessions[0]?.mail ?? "", "Subject: page harbor")
-    assert.deepInclude(failed, { detail: "the mail server refused it for ben@harbor.example", isTaken: true })
+    assert.strictEqual(taken, "the mail server refused it for ben@harbor.example")
   })
 
   it.live("is not taken without encryption, by a refusal, or by nobody, and tells no secret", function* () {
