@@ -3,6 +3,8 @@ import { Effect } from "effect"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
+import { movedFor } from "../../src/submitter/judgeFound.ts"
+import { loadSends } from "../../src/submitter/loadEnds.ts"
 import { alice, paid, pass, round, vault, withdrawing } from "../support/Flow.ts"
 import { honest, type Manner } from "../support/Fronts.ts"
 import { intentsOf } from "../support/Intents.ts"
@@ -55,6 +57,10 @@ describe("a payment that is recorded as paid on one gateway's word", () => {
           liar.manner = honest
           yield* pass(sandbox, 90, Effect.ignore(ticking(round(options, sandbox))))
           assert.deepStrictEqual(yield* (yield* Findings).watched, [])
+          const [attempt] = yield* attempts
+          const sends = yield* loadSends(alice, [attempt!])
+          const moved = yield* movedFor(attempt!, sends!)
+          assert.deepInclude(moved, { count: isPaid ? 1 : 0, complete: true }, "movements of a withdrawal bear no id")
           const [page, ...more] = yield* pages
           if (isPaid) assert.isUndefined(page)
           else assert.match(page ?? "", isMissing)
