@@ -109,7 +109,7 @@ export const healthConditions = {
   },
   signing_waits: {
     holds:
-      "nothing is signed for one window and ten blocks: after `adopt`, `recover`, or with a new database and no listing of transfers",
+      "nothing is signed for one window, ten blocks and 30 s: after `adopt`, `recover`, or with a new database and no listing of transfers",
     alert: "none",
     act: "nothing: it ends by itself",
   },
