@@ -8,8 +8,8 @@ fail() {
   exit 1
 }
 [ -r "$dir/page-address" ] || fail "no daemon has written $dir/page-address: name the directory of --data"
-read -r host port <"$dir/page-address"
+read -r host port path <"$dir/page-address"
 exec 2>/dev/null 3<>"/dev/tcp/$host/$port" || fail "nothing listens on $host port $port"
-printf 'GET /livez HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&3
+printf 'GET %slivez HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n' "${path:-/}" >&3
 read -r -t 5 -u 3 _ status _ || fail "no answer on $host port $port within 5 s"
 [ "$status" = 200 ] || fail "/livez on $host port $port answered ${status:-nothing}"

@@ -161,8 +161,9 @@ const Unready = Schema.fromJsonString(Schema.Struct({ treasury: Schema.String, s
  */
 const waitingIn = Effect.fnUntraced(
   function* (dataDir: string, name: string) {
-    const [host, port] = (yield* Effect.try(() => readFileSync(join(dataDir, addressFile), "utf8"))).trim().split(" ")
-    const { text } = yield* exchange({ host, port, path: "/readyz", timeout: 2_000 })
+    const written = (yield* Effect.try(() => readFileSync(join(dataDir, addressFile), "utf8"))).trim()
+    const [host, port, path = "/"] = written.split(" ")
+    const { text } = yield* exchange({ host, port, path: `${path}readyz`, timeout: 2_000 })
     const { treasury, store: reason } = yield* Schema.decodeEffect(Unready)(text)
     // The address is the one of the last start: another treasury's daemon may have it now.
     if (treasury !== name) return undefined
@@ -183,6 +184,8 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
       Effect.gen(function* () {
         const answer = yield* askDaemon(yield* dataDirOf(chosen), "/api/v1/status")
         if (answer !== undefined) return { treasury: name, ...((yield* bodyOf(answer)) as View).sentence }
+        const waiting = yield* waitingIn(yield* dataDirOf(chosen), name)
+        if (waiting !== undefined) return { treasury: name, ...waiting }
         const found = chosen.sharedUrlFile === undefined ? undefined : yield* setup(chosen)
         const view = found && (yield* Effect.provide(readElsewhere, storeLayer(found, "reader")))
         if (view?.holder !== undefined) return { treasury: name, ...headlineOf(chosen, view) }

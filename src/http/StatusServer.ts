@@ -42,7 +42,7 @@ interface StatusServerOptions {
  */
 export const connectionsMax = 64
 
-/** File of the data directory with host and port of the page, for programs of this host. */
+/** File of the data directory with host and port of the page, and its path if it is one of many. */
 export const addressFile = "page-address"
 
 /** The page could not be served. */
@@ -167,14 +167,17 @@ const serve = Effect.fnUntraced(function* ({ host, port }: Address, { portBusy }
 })
 
 /**
- * Writes the address for health.sh, which reads no configuration. An equal one is not written again: on a full disk a
- * write would only empty the file.
+ * Writes the address for health.sh, which reads no configuration, and for `status`. An equal one is not written again:
+ * on a full disk a write would only empty the file.
  */
-const noteAddress = (dataDir: string, url: string) =>
+export const noteAddress = (dataDir: string, url: string) =>
   Effect.try(() => {
-    const { hostname, port } = new URL(url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:"))
+    const { hostname, port, pathname } = new URL(
+      url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:"),
+    )
     const file = join(dataDir, addressFile)
-    const address = `${hostname.replace(/^\[|\]$/g, "")} ${port}\n`
+    const path = pathname === "/" ? "" : ` ${pathname}`
+    const address = `${hostname.replace(/^\[|\]$/g, "")} ${port}${path}\n`
     if (existsSync(file) && readFileSync(file, "utf8") === address) return
     writeFileSync(file, address, { mode: 0o600 })
   }).pipe(Effect.catch((error) => logEvent("page address not written", { reason: String(error.cause) })))

@@ -3,8 +3,9 @@ import { createServer, type ServerResponse } from "node:http"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { mountedAt } from "../../src/cli/run/treasuryList.ts"
 import { socketFile } from "../../src/http/ControlServer.ts"
-import { outageAnswers, ownAddress } from "../../src/http/StatusServer.ts"
+import { noteAddress, outageAnswers, ownAddress, withServices } from "../../src/http/StatusServer.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { noteStart } from "../../src/store/controls/starts.ts"
 import * as Database from "../../src/store/database/Database.ts"
@@ -120,6 +121,19 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     const shown = (waiting: string) => headline(waiting).pipe(Effect.scoped, Effect.provide(metrics))
     assert.match(yield* shown("quay"), /^BAD No daemon runs: nothing is decided, sent or watched; start it: /)
     assert.match(yield* shown("sandbox"), /^BAD A daemon waits at 127\.0\.0\.1:\d+: .*disk full/)
+    const ofMany = Effect.gen(function* () {
+      const answers = yield* withServices(outageAnswers("sandbox", "disk full"))
+      const here = new Map([["sandbox", answers]])
+      const state = { name: "sandbox", file: "", state: "running", severity: "ok", text: "", since: "" } as const
+      const all = ownAddress(
+        { host: "127.0.0.1", port: 0, portBusy: "error", dataDir: dir },
+        mountedAt(here, () => state),
+      )
+      const { url } = yield* all.serve(outageAnswers("all", "it is asked for one of many"))
+      yield* noteAddress(data, `${url}/treasury/sandbox/`)
+      return (yield* run("status", "--data", data)).stdout
+    }).pipe(Effect.scoped, Effect.provide(metrics))
+    assert.match(yield* ofMany, /^BAD A daemon waits at 127\.0\.0\.1:\d+: .*disk full/)
   })
 
   it.each<readonly [title: string, answer: (response: ServerResponse) => void, warning: RegExp]>([

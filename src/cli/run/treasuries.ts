@@ -20,7 +20,7 @@ import type { Treasury } from "../../config/Treasury.ts"
 import { ConfigError, configProblem, formatProblem } from "../../config/yaml/ConfigError.ts"
 import { shellWord } from "../../domain/text.ts"
 import { GatewayPool } from "../../gateway/GatewayPool.ts"
-import { ownAddress, type Surface, type SurfaceAnswers, withServices } from "../../http/StatusServer.ts"
+import { noteAddress, ownAddress, type Surface, type SurfaceAnswers, withServices } from "../../http/StatusServer.ts"
 import type { TreasuryState } from "../../http/View.ts"
 import { HeadlineSink } from "../../http/watchHealth.ts"
 import { type SharedParts, sharedMachine } from "../../layers.ts"
@@ -281,7 +281,9 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
         }),
         () => Effect.sync(() => running.get(entry.name) === own && running.delete(entry.name)),
       )
-      return { url: `${url}/treasury/${encodeURIComponent(entry.name)}/`, announce: Effect.void }
+      const ownUrl = `${url}/treasury/${encodeURIComponent(entry.name)}/`
+      yield* noteAddress(dataDir, ownUrl)
+      return { url: ownUrl, announce: Effect.void }
     }),
   }
   let seen: string | undefined
