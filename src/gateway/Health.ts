@@ -20,7 +20,7 @@ export interface GatewayHealth {
   readonly height: bigint | undefined
   /** The higher of them. Its chain is queried only when money moves. */
   readonly named: bigint | undefined
-  /** True if one of its last 20 requests gave a usable answer; false in a process that has just begun. */
+  /** True if one of its last 20 requests was served; false in a process that has just begun. */
   readonly isHeard: boolean
   /** Requests a second that its refusals leave, where these are fewer than one; undefined otherwise. */
   readonly perSecond: number | undefined
@@ -70,12 +70,13 @@ interface Notes {
   stray: string | undefined
   quarantine: Quarantine | undefined
   other: { readonly chainId: string; readonly since: number } | undefined
-  failures: ReadonlyArray<boolean>
+  ended: ReadonlyArray<RequestOutcome>
   failedAt: number
   lastFailure: string
 }
 
-const usable: ReadonlySet<RequestOutcome> = new Set(["ok", "refused"])
+/** A refusal is none: not every network has every operation. */
+const isFailure = (outcome: RequestOutcome): boolean => outcome !== "ok" && outcome !== "refused"
 
 /** One request that ended. */
 export interface Ended {
@@ -203,7 +204,7 @@ const fresh = (): Notes => ({
   stray: undefined,
   quarantine: undefined,
   other: undefined,
-  failures: [],
+  ended: [],
   failedAt: 0,
   lastFailure: "",
 })
@@ -218,9 +219,8 @@ const oldest = (heights: ReadonlyArray<bigint>): bigint | undefined => quorumTip
 const newestOf = (heights: ReadonlyArray<bigint>): bigint | undefined => quorumTip(heights, 1)
 
 const noteEnd = (record: Notes, { outcome, detail }: Ended, now: number): void => {
-  const failed = !usable.has(outcome)
-  record.failures = [...record.failures, failed].slice(-samplesMax)
-  if (failed) {
+  record.ended = [...record.ended, outcome].slice(-samplesMax)
+  if (isFailure(outcome) || !record.ended.includes("ok")) {
     record.lastFailure = detail
     record.failedAt = now
   }
@@ -242,20 +242,21 @@ interface Seen {
 }
 
 const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
-  const { quarantine, failures, lastFailure, stray } = record
+  const { quarantine, ended, lastFailure, stray } = record
   const recent = namedBy(record, now)
   const heights = recent.length > 0 ? recent : namedBy(record)
   const [height, named] = [oldest(heights), newestOf(heights)]
-  const failed = failures.filter((one) => one).length
-  const inARow = failures.length >= failuresInARow && failures.slice(-failuresInARow).every((one) => one)
-  const isFailing = inARow || (failures.length === samplesMax && failed >= samplesMax / 2)
+  const isHeard = ended.includes("ok")
+  const inARow = ended.length >= failuresInARow && ended.slice(-failuresInARow).every(isFailure)
+  // It may refuse all: a token that expired, or a proxy without its node.
+  const isMostly = ended.length === samplesMax && (!isHeard || ended.filter(isFailure).length >= samplesMax / 2)
+  const isFailing = inARow || isMostly
   const isDown = isFailing && now - record.failedAt < downMillis
   const lag = height === undefined || newest === undefined || height >= newest ? 0n : newest - height
   const otherChain = record.other?.chainId
   const perSecond = pace?.state === "throttled" && pace.perSecond < slowPerSecond ? pace.perSecond : undefined
   const isStray = stray !== undefined && quarantine === undefined
   const aheadMillis = aheadMillisOf(record.timed, now)
-  const isHeard = failed < failures.length
   const base = { name, height, named, isHeard, perSecond, otherChain, isStray, aheadMillis }
   if (otherChain !== undefined)
     return { ...base, state: "quarantined", detail: `it is on chain ${escapeText(otherChain)}` }
@@ -264,7 +265,7 @@ const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
   if (pace?.state === "banned") return { ...base, state: "banned", detail: bannedWords(now + pace.forMillis) }
   if (isDown) return { ...base, state: "down", detail: lastFailure }
   if (lag > lagMax) return { ...base, state: "lagging", detail: `${lag} blocks behind` }
-  if (failures.at(-1) === true) return { ...base, state: "up", detail: lastFailure }
+  if (ended.slice(-1).some(isFailure)) return { ...base, state: "up", detail: lastFailure }
   return { ...base, state: "up", detail: perSecond === undefined ? "" : slowWords(perSecond) }
 }
 

@@ -110,6 +110,18 @@ describe("the health of gateways", () => {
     assert.deepStrictEqual((yield* states)[0], "up")
   })
 
+  it.effect("is down where it refuses all, as for an expired token, until it serves one", function* () {
+    for (let i = 0; i < 30; i++) {
+      yield* ended("a", "refused", "rejected: 401")
+      yield* ended("b", "refused", "not supported: 501")
+      if (i % 10 === 0) yield* ended("b", "ok")
+    }
+    assert.deepStrictEqual(yield* states, ["down", "up", "up"], "b lacks operations, and serves others")
+    assert.strictEqual(yield* detailOf(0), "rejected: 401")
+    yield* ended("a", "ok")
+    assert.deepStrictEqual((yield* states)[0], "up")
+  })
+
   it.effect("is banned as long as its limiter says; only quarantine is worse", function* () {
     const limiters = yield* Effect.forEach(["a", "b"], (name) =>
       Effect.tap(makeLimiter({ requestsPerSecond: 10, waitMillisMax: 1_000 }), ({ pace }) =>
