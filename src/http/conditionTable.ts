@@ -4,7 +4,8 @@ import { alertAfterMillis, type ConditionName, conditionNames } from "../domain/
 import { haltText, remedyOf } from "../domain/Halt.ts"
 import { timeText } from "../domain/Time.ts"
 import { ageText, plural, several } from "../domain/text.ts"
-import { resumeCommand, untilText } from "../store/controls/Controls.ts"
+import { pinAuthor } from "../rules/checks/stops.ts"
+import { pauseEnd, resumeCommand } from "../store/controls/Controls.ts"
 import { bytesText } from "../store/database/DiskSpace.ts"
 import { signedAfter } from "../submitter/audit/quarantine.ts"
 import { clock, gatewayDown, isQuorumLost, wrongChain } from "./gatewayConditions.ts"
@@ -218,13 +219,14 @@ const acceptance = ({ acceptance: { accepted, refused }, isUndecoded }: HealthFa
 
 const paused = ({ pauses }: HealthFacts): Found | undefined => {
   const people = pauses.filter(({ scope }) => !scope.startsWith("lock:"))
-  const [first] = people
-  if (first === undefined) return undefined
+  if (people.length === 0) return undefined
   const words = people.map(
     ({ scope, author, reason, until }) =>
-      `Paused (${scope}) by ${author} ${untilText(until === null ? null : Date.parse(until))}: ${reason}`,
+      `Paused (${scope}) by ${author} ${pauseEnd(author, until === null ? null : Date.parse(until))}: ${reason}`,
   )
-  return warn(words.join("; "), resumeCommand(first.scope))
+  const byPerson = people.find(({ author }) => author !== pinAuthor)
+  const remedy = byPerson === undefined ? "compare the listing with the asset's issuer" : resumeCommand(byPerson.scope)
+  return warn(words.join("; "), remedy)
 }
 
 const notCompared = ({ uncompared }: HealthFacts): Found | undefined =>

@@ -10,7 +10,7 @@ import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { type Walk, walkAssets } from "../gateway/walkPages.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
-import { contradiction, pinRemedy, pinScope } from "../rules/checks/stops.ts"
+import { pinAuthor as author, contradiction, pinRemedy, pinScope } from "../rules/checks/stops.ts"
 import { makeTrouble, unlisted } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Controls } from "../store/controls/Controls.ts"
@@ -62,17 +62,16 @@ const keyPrefix = "pin/"
 /** Setting: how the listing contradicted the pin last; "" where it agreed. */
 const keyOf = ({ symbol, id }: PinnedAsset): string => `${keyPrefix}${symbol}/${id}`
 
-const author = "asset listing"
-
 const pauseAndAlert = Effect.fnUntraced(function* (
   pin: PinnedAsset,
   { reason, remedy }: { readonly reason: string; readonly remedy: string },
 ) {
   const controls = yield* Controls
   const scope = pinScope(pin.symbol)
-  if (!(yield* controls.pauses).some((pause) => pause.scope === scope)) {
-    yield* controls.pause({ scope, reason, author, until: undefined })
-  }
+  // The contradiction before this one is over, and its words are no longer true.
+  const before = (yield* controls.pauses).filter((pause) => pause.scope === scope)
+  if (before.some((pause) => pause.author === author)) yield* controls.resume({ scope, reason, author })
+  yield* controls.pause({ scope, reason, author, until: undefined })
   const facts = { asset: pin.id, symbol: pin.symbol, scope, at: yield* Clock.currentTimeMillis, reason, remedy }
   yield* raise("asset_pin", facts)
   const detail = `${reason}: no payment of ${pin.symbol} is signed or sent; ${remedy}`

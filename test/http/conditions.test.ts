@@ -346,6 +346,12 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
     'Paused (party:hot) by ana until 2026-11-21 18:00 UTC: audit; "cofferer resume --scope party:hot --reason TEXT".',
   ],
   [
+    "paused",
+    "warn",
+    { pauses: [{ scope: "pin:USDT", reason: "USDT is rejected", author: "asset listing", until: null }] },
+    "Paused (pin:USDT) by asset listing until the listing agrees with its pin: USDT is rejected; compare the listing with the asset's issuer.",
+  ],
+  [
     "not_compared",
     "warn",
     { uncompared: { since: "2026-11-21T02:14:00Z", detail: "it lists no accounts" } },

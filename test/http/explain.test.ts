@@ -6,6 +6,7 @@ import type { AsJson } from "../../src/cli/common/client.ts"
 import { explainText } from "../../src/cli/explain.ts"
 import { CycleConfig } from "../../src/config/ConfigInForce.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
+import { baseUnits } from "../../src/domain/Amount.ts"
 import { type HoldReason, holdReasons } from "../../src/domain/Decision.ts"
 import { peekRound } from "../../src/engine/loadRound.ts"
 import { takeSnapshot } from "../../src/engine/snapshot.ts"
@@ -97,9 +98,10 @@ const epoch = Effect.gen(function* () {
   yield* (yield* ChainState).noteEpoch({ seq: 7, startAt, endsAtMillis: now + 1_800_000, told, readAt })
 })
 
-const submittedAs = (digit: string) => {
+const submittedAs = (digit: string, amount = payment().payment.amount) => {
   const id = digit.repeat(64) as ReturnType<typeof payment>["id"]
-  const eve = { ...payment().payment, to: "eve", toKey: keys.eve as ReturnType<typeof payment>["payment"]["toKey"] }
+  const toKey = keys.eve as ReturnType<typeof payment>["payment"]["toKey"]
+  const eve = { ...payment().payment, to: "eve", toKey, amount }
   return recorded({ id, rule: "submit", subject: digit, payment: eve })
 }
 
@@ -329,7 +331,7 @@ const cases = {
     },
     rows: { reserve: 600_000n },
     store: remember("first", "eve/USDT"),
-    says: /higher priority took the funds: reserve has 6,000\.00; 1,500\.00 and its fee are needed$/,
+    says: /took the funds: reserve has 6,000\.00, 5,010\.00 of it for other payments; 1,500\.00 and its fee are needed$/,
     after: /higher priority/,
   },
 } satisfies Record<HoldReason, Case>
@@ -387,6 +389,26 @@ describe("explain", () => {
       yield* arrange({ hot: 0n })
       const { text } = yield* explanation(treasury, undefined)
       assert.match(text, / cooldown +passed +nothing was paid or asked for in the last 10 min\n/)
+    }),
+  )
+
+  it.effect("says of a payer that has more than is needed how much of it is set aside", () =>
+    explained({ keep: { floor: { USDT: "200" } } }, function* (treasury) {
+      yield* arrange({ reserve: 1_000_000n })
+      yield* submittedAs("5", baseUnits(830_000n))
+      const { first } = yield* explanation(treasury, undefined)
+      assert.match(
+        first.sentence,
+        /reserve has 10,000\.00 and keeps 200, 8,300\.25 of it for other payments; 1,500\.00 and/,
+      )
+    }),
+  )
+
+  it.effect("calls no need within the limits of a day that is above what one transfer may have", () =>
+    explained(cases.policy.words, function* (treasury) {
+      yield* arrange()
+      const { first } = yield* explanation(treasury, undefined)
+      assert.match(first.checks.find(({ reason }) => reason === "limit")?.detail ?? "", /^not judged: /)
     }),
   )
 

@@ -339,6 +339,21 @@ describe("a pinned asset", () => {
     }),
   )
 
+  it.live("is stopped by the contradiction that holds now, where one follows another", () =>
+    withNode(function* (node, look) {
+      const reasons = Effect.map(
+        Effect.flatMap(Controls, (controls) => controls.pauses),
+        (all) => all.map(({ reason }) => reason),
+      )
+      node.assets = [{ ...usdt, status: "STATUS_REJECTED" }, vega]
+      yield* look
+      assert.deepStrictEqual(yield* reasons, ["USDT is rejected"])
+      node.assets = [{ ...usdt, decimals: 18 }, vega]
+      assert.notInclude((yield* look).join("\n"), "signed again")
+      assert.deepStrictEqual(yield* reasons, ["USDT is listed with 18 decimals, pinned with 6"])
+    }),
+  )
+
   it.live("stops again where it was pinned no more meanwhile, and its listing still contradicts the pin", () =>
     withNode(function* (node, look, poll) {
       const page = /^page USDT USDT is listed with 18 decimals/

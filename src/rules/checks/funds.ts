@@ -144,11 +144,14 @@ const unknown = "no known balance"
 export const isUnknownPayer = (shortWords: string): boolean => shortWords.includes(` has ${unknown}`)
 
 const shortText = (facts: SubjectFacts, short: Sized): string => {
-  const { from, amount } = short.transfer
+  const { transfer, observed, spendable } = short
+  const { from, amount } = transfer
   const floor = floorOf(facts.subject, from)
-  const has = short.observed === undefined ? unknown : amountText(facts, short.observed)
+  const has = observed === undefined ? unknown : amountText(facts, observed)
   const kept = floor > 0n ? ` and keeps ${levelText(facts, floor)}` : ""
-  return `${from.name} has ${has}${kept}; ${amountText(facts, amount)} and its fee are needed`
+  const claimed = (observed ?? 0n) - floor - spendable
+  const others = claimed > 0n ? `, ${amountText(facts, claimed)} of it for other payments` : ""
+  return `${from.name} has ${has}${kept}${others}; ${amountText(facts, amount)} and its fee are needed`
 }
 
 const tooSmall = (facts: SubjectFacts): string | undefined => {
@@ -182,8 +185,10 @@ const refusal = (reason: "policy" | "limit"): Check => ({
       ? undefined
       : limitText(facts, refused)
   },
-  passed: (facts) =>
-    `${totalText(facts)}: ${reason === "limit" ? "within the limits of 24 h" : "a policy line permits it"}`,
+  passed: (facts) => {
+    if (reason === "limit" && refusedBy(facts) !== undefined) return "not judged: no policy line permits it"
+    return `${totalText(facts)}: ${reason === "limit" ? "within the limits of 24 h" : "a policy line permits it"}`
+  },
   ends: (facts) => {
     const refused = reason === "limit" ? refusedBy(facts) : undefined
     return refused === undefined ? undefined : freeOf(facts, refused)

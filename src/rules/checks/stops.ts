@@ -30,6 +30,9 @@ export const pinRemedy = (asset: PinnedAsset, listed: Pick<Listed, "status" | "d
 /** Scope of the pause that stops an asset whose listing contradicts its pin. A person's pause is "asset:SYMBOL". */
 export const pinScope = (symbol: string): string => `pin:${symbol}`
 
+/** Author of those pauses, which end with their contradiction. */
+export const pinAuthor = "asset listing"
+
 /** Scopes that stop payments of an asset. */
 export const assetScopes = (symbol: string): ReadonlyArray<string> => [`asset:${symbol}`, pinScope(symbol)]
 

@@ -5,7 +5,7 @@ import { type HaltReason, haltText, type Invariant, keptReasons, remedyOf } from
 import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
 import { endText } from "../../domain/Time.ts"
 import { visible } from "../../domain/text.ts"
-import { stopsPayment } from "../../rules/checks/stops.ts"
+import { pinAuthor, stopsPayment } from "../../rules/checks/stops.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
 import { raise } from "../alerts/raise.ts"
@@ -254,8 +254,12 @@ export const resumeCommand = (scope: string): string =>
 export const untilText = (until: number | undefined | null): string =>
   until == null ? "until someone resumes it" : endText(until)
 
+/** When a pause ends, as text. */
+export const pauseEnd = (author: string, until: number | undefined | null): string =>
+  author === pinAuthor ? "until the listing agrees with its pin" : untilText(until)
+
 const pauseText = ({ scope, author, reason, until }: Pause): string =>
-  `paused (${scope}) by ${author} ${untilText(until)}: ${reason}; ${resumeCommand(scope)}`
+  `paused (${scope}) by ${author} ${pauseEnd(author, until)}: ${reason}; ${resumeCommand(scope)}`
 
 /** A halt or pause that holds a payment. */
 interface PaymentHold {
