@@ -1,3 +1,4 @@
+import { formatDuration } from "../config/schema/Fields.ts"
 import type { Place } from "../config/yaml/Yaml.ts"
 import type { HoldReason } from "../domain/Decision.ts"
 import { sumText } from "../domain/Decision.ts"
@@ -37,11 +38,7 @@ export interface TestRun {
 export type Unmet = Pick<UnmetExpectation, "expected" | "got" | "why"> | undefined
 
 /** "45 s", or "25 h" where that is exact. */
-export const whenText = (after: number): string => {
-  if (after > 0 && after % 86_400_000 === 0) return `${after / 86_400_000} d`
-  if (after > 0 && after % 3_600_000 === 0) return `${after / 3_600_000} h`
-  return after > 0 && after % 60_000 === 0 ? `${after / 60_000} min` : `${after / 1_000} s`
-}
+export const whenText = (after: number): string => (after === 0 ? "0 s" : formatDuration(after))
 
 /** "16,000.00 USDT reserve -> hot" */
 export const paidText = ({ intent: { payment, decimals } }: DecidedPayment): string =>

@@ -10,8 +10,7 @@ import { storeLayer } from "../layers.ts"
 import { haltSigning, untilText } from "../store/controls/Controls.ts"
 import { refusalOf } from "../store/database/sqlStates.ts"
 import { agreementFlags, signAgreement } from "./approve.ts"
-import { asGuest } from "./common/asGuest.ts"
-import { askDaemon, bodyOf, storedSetup, throughDaemon } from "./common/client.ts"
+import { asGuest, askDaemon, bodyOf, storedSetup, throughDaemon } from "./common/client.ts"
 import { type CliFailure, exitCodes, failWith, type Output, printResult } from "./common/output.ts"
 import {
   type Chosen,

@@ -5,7 +5,7 @@ import { secureDataDir } from "../config/ownFiles.ts"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
 import { faultKinds, kinds, operations, problemOfFault } from "../sandbox/Faults.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
-import { decodeScenario } from "../sandbox/Scenario.ts"
+import { decodeScenario, type Scenario } from "../sandbox/Scenario.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { failWith, printResult, table } from "./common/output.ts"
 import { askSandbox, sandboxDir, urlFlag } from "./common/sandboxClient.ts"
@@ -16,6 +16,7 @@ import {
   fileArgument,
   optionalOf,
   optionalText,
+  type Setup,
   setup,
   switchFlag,
 } from "./common/setup.ts"
@@ -159,6 +160,26 @@ const sandboxFault = Command.make("fault").pipe(
   Command.withSubcommands([list, arm, clear]),
 )
 
+const networkLayer = ({ dataDir }: Pick<Setup, "dataDir">, scenario: Scenario, portBusy: "free" | "error") =>
+  Sandbox.layer({ scenario, dir: join(dataDir, sandboxDir), portBusy, clock: "real" })
+
+/** Runs `use` beside the embedded network, once that listens on its port or, if it is taken, on a free one. */
+export const withSandbox = Effect.fnUntraced(function* <A, E, R>(
+  found: Setup,
+  use: (sandbox: Sandbox["Service"]) => Effect.Effect<A, E, R>,
+) {
+  const scenario = yield* decodeScenario(found.treasury.document, found.treasury.network.chainId)
+  yield* Effect.gen(function* () {
+    const sandbox = yield* Sandbox
+    const { port } = scenario.listen
+    if (port !== 0 && sandbox.port !== port) {
+      const elsewhere = `port ${port} is taken: the network is at ${sandbox.url} for as long as it runs`
+      yield* logEvent("sandbox port taken", { reason: `${elsewhere}, and other programs do not find it there` })
+    }
+    yield* Effect.raceFirst(use(sandbox), sandbox.join)
+  }).pipe(Effect.provide(networkLayer(found, scenario, "free")))
+})
+
 const flags = { file: fileArgument, config: configFlag, data: dataFlag, output: linesFlag }
 
 /** The play-money network as its own process. */
@@ -177,12 +198,7 @@ export const sandboxCommand = Command.make(
       return yield* sandbox.join
     }).pipe(
       Effect.provide(
-        Sandbox.layer({
-          scenario,
-          dir: join(found.dataDir, sandboxDir),
-          portBusy: "error",
-          clock: "real",
-        }).pipe(Layer.provideMerge(loggingLayer(found, chosen.output, startedAt))),
+        Layer.provideMerge(networkLayer(found, scenario, "error"), loggingLayer(found, chosen.output, startedAt)),
       ),
     )
   }),

@@ -3,8 +3,10 @@ import { Effect } from "effect"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import { majorityOf } from "../domain/chain.ts"
 import type { External, Party, PinnedAsset } from "../rules/Account.ts"
-import type { Finding } from "../rules/lint/Finding.ts"
-import { lint } from "../rules/lint/lint.ts"
+import { cycle } from "../rules/lint/cycle.ts"
+import type { Finding, RuleSet } from "../rules/lint/Finding.ts"
+import { denied, floors, unreachable } from "../rules/lint/limits.ts"
+import { quota, skippedMonths } from "../rules/lint/quota.ts"
 import type { Policy, WrittenFee } from "../rules/policy/Policy.ts"
 import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import type { Rule } from "../rules/Rule.ts"
@@ -234,9 +236,14 @@ const resolveGateways = (
 export const isEmbedded = ({ document }: Pick<Treasury, "document">): boolean =>
   (document.value as { sandbox?: unknown } | null)?.sandbox !== undefined
 
-/** Lints the rules and the policy of a treasury together: errors and warnings. */
-export const lintTreasury = (treasury: Treasury): ReadonlyArray<Finding> =>
-  lint({ ...treasury, transfersPerDay: isEmbedded(treasury) ? undefined : networkTransfersPerDay })
+/**
+ * Mistakes in rules and policy that are valid one by one: payments that can never be made, payments that go back and
+ * forth forever, and rules whose effect differs from their text.
+ */
+export const lintTreasury = (treasury: Treasury): ReadonlyArray<Finding> => {
+  const set: RuleSet = { ...treasury, transfersPerDay: isEmbedded(treasury) ? undefined : networkTransfersPerDay }
+  return [denied, unreachable, floors, skippedMonths, quota, cycle].flatMap((each) => each(set))
+}
 
 /** Where a finding stands, with its remedy. */
 export const problemOf = ({ document }: Pick<Treasury, "document">, { path, message, remedy }: Finding): Problem =>

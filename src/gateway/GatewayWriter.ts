@@ -66,7 +66,7 @@ export class GatewayWriter extends Context.Service<
 >()("cofferer/gateway/GatewayWriter") {
   static readonly make = (transport: Transport): GatewayWriter["Service"] =>
     GatewayWriter.of({
-      turn: Effect.fn("GatewayWriter.turn")(() => transport.writeTurn("submit")),
+      turn: Effect.fn("GatewayWriter.turn")(() => transport.writeTurn),
       submit: Effect.fn("GatewayWriter.submit")(function* (tx, options) {
         const { value } = yield* transport.request({
           operation: "submit",

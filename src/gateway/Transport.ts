@@ -108,7 +108,7 @@ export interface Transport {
   /** Its present rate of requests, and whether it has banned us. */
   readonly pace: Effect.Effect<LimiterPace>
   /** Waits for the turn of a write, which goes before all reads. */
-  readonly writeTurn: (operation: GatewayOperation) => Effect.Effect<Turn, GatewayError>
+  readonly writeTurn: Effect.Effect<Turn, GatewayError>
   /** Reports a height that an answer holds in its body, for the metric. */
   readonly sawHeight: (height: bigint) => Effect.Effect<void>
 }
@@ -129,15 +129,14 @@ export const makeTransport = (
       gateway,
       options,
       pace: limiter.pace,
-      writeTurn: (operation) =>
-        limiter.takeTurn.pipe(
-          Effect.tapCause((cause) => {
-            const exit = Exit.failCause(cause)
-            const done = { gateway, operation, exit, elapsedMillis: undefined, mark: undefined }
-            return Effect.sync(() => record(metrics, done))
-          }),
-          Effect.mapError((reason) => new GatewayError({ gateway, operation, reason })),
-        ),
+      writeTurn: limiter.takeTurn.pipe(
+        Effect.tapCause((cause) => {
+          const exit = Exit.failCause(cause)
+          const done = { gateway, operation: "submit", exit, elapsedMillis: undefined, mark: undefined } as const
+          return Effect.sync(() => record(metrics, done))
+        }),
+        Effect.mapError((reason) => new GatewayError({ gateway, operation: "submit", reason })),
+      ),
       sawHeight: Effect.fnUntraced(function* (height) {
         metrics.gatewayHeight.set({ gateway }, Number(height))
         yield* health?.noteHeight(gateway, height) ?? Effect.void

@@ -5,6 +5,9 @@ import { sha3_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import type { PublicKey } from "../domain/Hex.ts"
 
+/** File in the ledger's directory with the address of the network that runs there, for commands without --url. */
+export const urlFile = "url"
+
 const pkcs8Prefix = hexToBytes("302e020100300506032b657004220420")
 
 /** The Ed25519 seed (32 bytes) of a party: play money, so a name and the scenario's seed are all that it takes. */

@@ -1,7 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Effect, Fiber, Layer, Schedule, Scope } from "effect"
+import { Context, Effect, Fiber, Layer, Schedule, type Scope } from "effect"
+import { general } from "../domain/Balance.ts"
 import type { PublicKey } from "../domain/Hex.ts"
 import { boundedServer } from "../sockets/boundedServer.ts"
 import type { Chain, Included } from "./Chain.ts"
@@ -10,12 +11,11 @@ import type { PerformedRequest } from "./http/perform.ts"
 import { makeRateLimiter, type RateLimiter } from "./http/RateLimiter.ts"
 import { answerRequest, type NetworkRequest } from "./http/routes.ts"
 import { serveNetwork } from "./http/Server.ts"
-import { publicKeyOf, writeKeys } from "./Keys.ts"
+import { publicKeyOf, urlFile, writeKeys } from "./Keys.ts"
 import { filesFailed, noLedgerFile, openLedgerFile, SandboxError } from "./LedgerFile.ts"
 import { type LedgerNode, makeNode } from "./LedgerNode.ts"
 import { profiles } from "./Profiles.ts"
 import type { Scenario } from "./Scenario.ts"
-import { urlFile } from "./urlFile.ts"
 
 export interface SandboxOptions {
   readonly scenario: Scenario
@@ -32,7 +32,7 @@ export interface SandboxOptions {
 /** The ledger as it is, for tests: nothing between it and them. */
 interface LedgerView {
   /** Base units in an account of a party of the scenario; 0 where there is none. */
-  readonly balance: (name: string, symbol: string, type?: "ACCOUNT_TYPE_GENERAL") => Effect.Effect<bigint, SandboxError>
+  readonly balance: (name: string, symbol: string) => Effect.Effect<bigint, SandboxError>
   /** Transactions in blocks, oldest first; code 0 means executed. */
   readonly executed: Effect.Effect<ReadonlyArray<Included>, SandboxError>
   readonly head: Effect.Effect<{ readonly height: number; readonly hash: string; readonly time: bigint }, SandboxError>
@@ -69,12 +69,10 @@ const make = Effect.fnUntraced(function* (options: SandboxOptions) {
   if (chain.height === 0) options.begin?.(chain)
   const node = yield* makeNode(chain, file)
   if (chain.height === 0) yield* node.stepBlock
-  // The server waits for its WebSockets when it ends: its scope must not end before they are told to.
-  const serving = yield* Scope.fork(yield* Effect.scope)
   const profile = profiles[scenario.profile]
   const world: World = { node, scenario, profile }
   const limiter = scenario.rateLimit && profile.rateLimit !== undefined ? makeRateLimiter(profile.rateLimit) : undefined
-  const port = yield* Scope.provide(listen(options, world, limiter), serving)
+  const port = yield* listen(options, world, limiter)
   yield* Effect.addFinalizer(() => node.stop)
   const producer = yield* Effect.forkScoped(options.clock === "manual" ? Effect.never : produce(node, scenario))
   const { host } = scenario.listen
@@ -119,12 +117,12 @@ const produce = (node: LedgerNode, scenario: Scenario): Effect.Effect<never, San
   )
 
 const viewLedger = (node: LedgerNode): LedgerView => ({
-  balance: (name, symbol, type = "ACCOUNT_TYPE_GENERAL") =>
+  balance: (name, symbol) =>
     node.read((chain) => {
       const party = chain.keys.get(name)
       const asset = chain.scenario.assets.find((listed) => listed.symbol === symbol)?.id
       for (const account of chain.ledger.accounts.values()) {
-        if (account.party === party && account.asset === asset && account.type === type) return account.balance
+        if (account.party === party && account.asset === asset && account.type === general) return account.balance
       }
       return 0n
     }),

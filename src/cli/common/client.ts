@@ -195,6 +195,22 @@ export const storedSetup = Effect.fnUntraced(function* (asked: Chosen, dataDir: 
   return yield* setup({ ...chosen, data: Option.some(dataDir) })
 })
 
+/** Longer than a process that hangs in a transaction keeps the store locked. */
+const guestWaitMillis = 15_000
+
+/**
+ * Stops or resumes payments in a shared store, whichever process runs the treasury. Fails with the reason as text.
+ */
+export const asGuest = <A, E extends { readonly message: string }>(
+  place: Parameters<typeof storeLayer>[0],
+  effect: Effect.Effect<A, E, Stored>,
+) =>
+  effect.pipe(
+    Effect.provide(storeLayer(place, "guest")),
+    Effect.timeout(guestWaitMillis),
+    Effect.mapError(({ message }) => message),
+  )
+
 /** A value after JSON: integers of 64 bits and more are text. */
 export type AsJson<A> = A extends bigint
   ? string

@@ -53,7 +53,7 @@ export const run = Command.make(
 
 /** Loads the modules of the play-money network: a daemon of a real network needs none of them. */
 const besideSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {
-  const { withSandbox } = yield* Effect.promise(() => import("./withSandbox.ts"))
+  const { withSandbox } = yield* Effect.promise(() => import("../sandbox.ts"))
   yield* withSandbox(found, (sandbox) => daemon({ ...found, gatewayUrl: sandbox.url }, once, sandbox)).pipe(
     Effect.catchTag("SandboxError", (error) => failWith("failure", storeText(error.message, found.dataDir))),
   )

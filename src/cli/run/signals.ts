@@ -6,7 +6,7 @@ import type { DaemonOptions } from "../../layers.ts"
 import { haltSigning } from "../../store/controls/Controls.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import type { FailureEvent } from "../../telemetry/logEvents.ts"
-import { asGuest } from "../common/asGuest.ts"
+import { asGuest } from "../common/client.ts"
 import { logState } from "./logState.ts"
 
 /** Emitter of the signals for a treasury: the process, or the hub of `passSignals` in a process of several. */

@@ -4,9 +4,9 @@ import type { External, Party, PinnedAsset, Share } from "../../rules/Account.ts
 import type { Policy, PolicyLine, PolicyNames } from "../../rules/policy/Policy.ts"
 import { asArray, durationMillis } from "../schema/Fields.ts"
 import type { TreasuryFile } from "../schema/TreasuryFile.ts"
-import { nameRemedy, nearest } from "../yaml/decodeAll.ts"
+import { nameRemedy } from "../yaml/decodeAll.ts"
 import { isAmount, type Reporter } from "../yaml/Reporter.ts"
-import { addressesOf, type Parties, type Path } from "./resolveNames.ts"
+import { addressesOf, assetOf, type Parties, type Path } from "./resolveNames.ts"
 
 /** "0.2%" as an exact fraction. */
 export const shareOf = (percent: string): Share => {
@@ -25,12 +25,7 @@ export const resolvePolicy = (
   const addresses = addressesOf(raw)
   for (const [i, line] of (raw.policy?.allow ?? []).entries()) {
     const path = ["policy", "allow", i]
-    const asset = assets.get(line.asset)
-    if (asset === undefined) {
-      const near = nearest(line.asset, [...assets.keys()])
-      const remedy = near === undefined ? `add ${line.asset}: { id, decimals } under assets` : `did you mean "${near}"?`
-      report.add([...path, "asset"], `"${line.asset}" is not pinned`, remedy)
-    }
+    const asset = assetOf(line.asset, [...path, "asset"], assets, report)
     const keys = (key: string, names: string | ReadonlyArray<string>) =>
       asArray(names).flatMap((name, j): ReadonlyArray<string> => {
         const external = key === "to" ? addresses.get(name) : undefined
@@ -194,8 +189,7 @@ const approvalOfLine = (
   }
   const group = groups.get(line.approval)
   if (group === undefined) {
-    const known = [...groups.keys()].join(", ")
-    const remedy = known === "" ? `add ${line.approval}: { need, within, of } under approvals` : `known here: ${known}`
+    const remedy = nameRemedy(line.approval, [...groups.keys()], "add it under approvals: { need, within, of }")
     report.add([...path, "approval"], `"${line.approval}" is not a group of approvals`, remedy)
   }
   return group

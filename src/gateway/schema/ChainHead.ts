@@ -42,16 +42,7 @@ export const ChainHeadAnswer = Schema.Struct({
         increasing: wire.spamPowIncreasingDifficulty,
       },
     })),
-    encode: SchemaGetter.transform((head) => ({
-      height: head.height,
-      hash: head.hash,
-      spamPowHashFunction: head.pow.hashFunction,
-      spamPowDifficulty: head.pow.difficulty,
-      spamPowNumberOfPastBlocks: head.pow.pastBlocks,
-      spamPowNumberOfTxPerBlock: head.pow.txPerBlock,
-      spamPowIncreasingDifficulty: head.pow.increasing,
-      chainId: head.chainId,
-    })),
+    encode: SchemaGetter.forbidden(() => "heads are only read"),
   }),
 )
 
