@@ -1,7 +1,6 @@
+import { dayMillis } from "../domain/Time.ts"
 import type { PeriodUse, Policy, PolicyLine } from "../rules/policy/Policy.ts"
 import type { Quota } from "../rules/Snapshot.ts"
-
-const dayMillis = 86_400_000
 
 interface Spend {
   /** Time of its block. */

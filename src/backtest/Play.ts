@@ -1,4 +1,4 @@
-import { nanosOf } from "../domain/Time.ts"
+import { dayMillis, nanosOf } from "../domain/Time.ts"
 import type { AlertRule } from "../rules/Condition.ts"
 import { reachOf } from "../rules/checks/history.ts"
 import { askedAfter } from "../rules/conclude.ts"
@@ -199,8 +199,6 @@ export const sendNotices = ({ state, raised, reach }: Play, notices: ReadonlyArr
 }
 
 const wantedOf = ({ from, to, asset, amount }: NonNullable<Notice["request"]>) => ({ from, to, asset, amount })
-
-const dayMillis = 86_400_000
 
 /** All that a round depends on: what the daemon reads from its store. */
 export const contextOf = (play: Play, due: ReadonlyArray<Subject>, alerts: ReadonlyArray<AlertRule>): RoundContext => ({

@@ -44,16 +44,12 @@ export const pagingFlags = {
 
 type ChosenPage = Command.Command.Config.Infer<typeof pagingFlags>
 
-/** An object with the key, or an empty one if there is no value. */
-export const given = <K extends string, A>(key: K, value: Option.Option<A>): { readonly [P in K]?: A } =>
-  Option.isSome(value) ? ({ [key]: value.value } as { readonly [P in K]?: A }) : {}
-
 export const paginationOf = (chosen: ChosenPage): Pagination => ({
-  ...given("first", chosen.first),
-  ...given("after", chosen.after),
-  ...given("last", chosen.last),
-  ...given("before", chosen.before),
-  ...given("newestFirst", chosen.newestFirst),
+  first: Option.getOrUndefined(chosen.first),
+  after: Option.getOrUndefined(chosen.after),
+  last: Option.getOrUndefined(chosen.last),
+  before: Option.getOrUndefined(chosen.before),
+  newestFirst: Option.getOrUndefined(chosen.newestFirst),
 })
 
 /** The gateway chosen by name or address; default the first. */
@@ -200,7 +196,7 @@ export const assetsCommand = Command.make(
     const page = yield* readFromGateway(
       yield* withLastFiles(chosen),
       Effect.flatMap(GatewayReader, (reader) =>
-        reader.assets({ ...given("assetId", chosen.assetId), ...paginationOf(chosen) }),
+        reader.assets({ assetId: Option.getOrUndefined(chosen.assetId), ...paginationOf(chosen) }),
       ),
     )
     yield* printResult(chosen.output, page, () =>

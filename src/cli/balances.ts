@@ -12,7 +12,7 @@ import { rebaseBalances } from "../http/rebaseBalances.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import { partyName } from "../rules/Account.ts"
 import { agreementFlags } from "./approve.ts"
-import { gatewayOf, given, paginationOf, pagingFlags, readFromGateway } from "./assets.ts"
+import { gatewayOf, paginationOf, pagingFlags, readFromGateway } from "./assets.ts"
 import { withLastFiles } from "./common/client.ts"
 import { failWith, printResult, table } from "./common/output.ts"
 import { commonFlags, optionalText, setup, textArgument } from "./common/setup.ts"
@@ -119,15 +119,12 @@ export const balances = Command.make(
       chosen,
       Effect.flatMap(GatewayReader, (reader) =>
         reader.balanceChanges({
-          ...given(
-            "assetId",
-            Option.map(chosen.asset, (name) => treasury.assets.get(name)?.id ?? name),
-          ),
+          assetId: Option.getOrUndefined(Option.map(chosen.asset, (name) => treasury.assets.get(name)?.id ?? name)),
           partyIds,
           marketIds: chosen.market,
           accountTypes: chosen.accountType,
           startTimestamp: start,
-          ...(Option.isSome(chosen.end) ? { endTimestamp: nanosIn(chosen.end.value) } : {}),
+          endTimestamp: Option.getOrUndefined(Option.map(chosen.end, nanosIn)),
           ...paginationOf(chosen),
         }),
       ),

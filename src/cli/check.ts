@@ -112,8 +112,7 @@ const problemsBeside = Effect.fnUntraced(
     const document = yield* readSources(filesOf(yield* chosenTreasury(chosen)))
     const { treasury } = examineTreasury(document)
     const keys = treasury && checkKeys({ treasury, mode: treasury.mode, dataDir: "" }, false)
-    const hasSandbox = (document.value as { readonly sandbox?: unknown } | null | undefined)?.sandbox !== undefined
-    const checks = [keys ?? Effect.void, hasSandbox ? decodeScenario(document, "unknown") : Effect.void]
+    const checks = [keys ?? Effect.void, isEmbedded({ document }) ? decodeScenario(document, "unknown") : Effect.void]
     const results = yield* Effect.forEach(checks, (one) => Effect.result<unknown, ConfigError, never>(one))
     return results.flatMap((one) => (Result.isFailure(one) ? one.failure.problems : []))
   },

@@ -4,6 +4,7 @@ import { Command, Flag } from "effect/cli"
 import { isDay, isInstant } from "../config/schema/Fields.ts"
 import { readUtf8 } from "../config/yaml/readBytes.ts"
 import { formatAmount } from "../domain/Amount.ts"
+import { dayMillis } from "../domain/Time.ts"
 import { plural, visible, visibleJson, visibleLines } from "../domain/text.ts"
 import {
   type ExportAsked,
@@ -244,8 +245,6 @@ const eachPage = <E, R>(
       after = page.next
     }
   })
-
-const dayMillis = 86_400_000
 
 /** Begin and end of a date, in Unix milliseconds; equal for a time. Undefined if the text is neither. */
 export const instantOf = (text: string): { readonly begin: number; readonly end: number } | undefined => {

@@ -6,6 +6,7 @@ import { DurationText, durationMillis } from "../config/schema/Fields.ts"
 import { faultKinds, kinds, operations, problemOfFault } from "../sandbox/Faults.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { decodeScenario, type Scenario } from "../sandbox/Scenario.ts"
+import { skewMillis } from "../sandbox/ScenarioText.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { failWith, printResult, table } from "./common/output.ts"
 import { askSandbox, sandboxDir, urlFlag } from "./common/sandboxClient.ts"
@@ -97,11 +98,11 @@ const armFlags = {
 
 const millis = Option.map(durationMillis)
 
-const skewMillis = (text: string) =>
-  Schema.decodeEffect(DurationText)(text.replace(/^-/, "")).pipe(
-    Effect.map((size) => durationMillis(size) * (text.startsWith("-") ? -1 : 1)),
-    Effect.mapError(() => failWith("usage", `--skew ${text} is not a duration; write one such as --skew=-90s`)),
-  )
+const skewIn = (text: string) => {
+  const skew = skewMillis(text)
+  const problem = `--skew ${text} is not a duration; write one such as --skew=-90s`
+  return Number.isNaN(skew) ? failWith("usage", problem) : Effect.succeed(skew)
+}
 
 const arm = Command.make(
   "arm",
@@ -119,7 +120,7 @@ const arm = Command.make(
       kind,
       operation,
       ...(effect ? { effect } : {}),
-      ...(Option.isSome(chosen.skew) ? { skewMillis: yield* skewMillis(chosen.skew.value) } : {}),
+      ...(Option.isSome(chosen.skew) ? { skewMillis: yield* skewIn(chosen.skew.value) } : {}),
       ...Record.getSomes<string, unknown>({ rate, count, durationMillis, status, delayMillis, blocks, code, chainId }),
     }
     const problem = problemOfFault(body)

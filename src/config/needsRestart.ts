@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import type { Treasury } from "./Treasury.ts"
 import type { Problem } from "./yaml/ConfigError.ts"
+import { valueAt } from "./yaml/decodeAll.ts"
 
 /** Parts of a treasury file that are hashed on their own, in metrics and in the journal. */
 export const configParts = [
@@ -65,12 +66,6 @@ const fixed: ReadonlyArray<readonly [path: Path, why: string]> = [
   [["sandbox"], "the network runs already"],
 ]
 
-const at = (value: unknown, path: Path): unknown =>
-  path.reduce<unknown>(
-    (inner, step) => (typeof inner === "object" && inner !== null ? Reflect.get(inner, step) : undefined),
-    value,
-  )
-
 /** Each party's key and its place, of parties that sign here. */
 const signersOf = (treasury: Treasury): ReadonlyMap<string, string> =>
   new Map(
@@ -84,7 +79,7 @@ export const needsRestart = (old: Treasury, next: Treasury): ReadonlyArray<Probl
   const problem = (path: Path, why: string): Problem =>
     next.document.problem(path, `${path.join(".")} cannot change while it runs: ${why}`, restartRemedy)
   const changed = fixed.filter(
-    ([path]) => canonical(at(old.document.value, path)) !== canonical(at(next.document.value, path)),
+    ([path]) => canonical(valueAt(old.document.value, path)) !== canonical(valueAt(next.document.value, path)),
   )
   const [before, after] = [signersOf(old), signersOf(next)]
   const signers = [...new Set([...before.keys(), ...after.keys()])].filter(

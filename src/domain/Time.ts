@@ -1,3 +1,5 @@
+export const dayMillis = 86_400_000
+
 /** Unix milliseconds of Unix nanoseconds; the rest is cut off. */
 export const millisOf = (nanos: bigint): number => Number(nanos / 1_000_000n)
 

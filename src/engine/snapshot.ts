@@ -3,7 +3,7 @@ import { CycleConfig } from "../config/ConfigInForce.ts"
 import { type AccountKey, general, totalTypes } from "../domain/Balance.ts"
 import { haltText } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { millisOf } from "../domain/Time.ts"
+import { dayMillis, millisOf } from "../domain/Time.ts"
 import type { BalanceKind } from "../rules/Account.ts"
 import { reachOf } from "../rules/checks/history.ts"
 import { isDue } from "../rules/kinds/payout.ts"
@@ -22,8 +22,6 @@ import { Listings } from "../store/network/Listings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { SpendLog } from "../store/payments/SpendLog.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
-
-const dayMillis = 86_400_000
 
 /** Signatures that limits count: those since a time, except of intents that rules add themselves. */
 interface Day {

@@ -97,22 +97,20 @@ const agreed = (gateways: Gateways["Service"], of: (one: TransferReader) => Look
       gateways.several((g) => of(g).transfer(id)),
       (answers) => agreedSighting(valuesOf(answers), gateways.quorum),
     ),
-  transfersFrom: (publicKey, options) =>
+  transfersFrom: (publicKey, after) =>
     Effect.map(
       gateways.several((g) => {
-        const after = cursorOf(options?.after, g.name, gateways.all.length)
+        const own = cursorOf(after, g.name, gateways.all.length)
         const one = of(g)
         return one
-          .transfersFrom(publicKey, { ...options, after })
+          .transfersFrom(publicKey, own)
           .pipe(
             Effect.catchReason("GatewayError", "Rejected", (_, error) =>
-              after === undefined || gateways.all.length === 1
-                ? Effect.fail(error)
-                : one.transfersFrom(publicKey, { ...options, after: undefined }),
+              own === undefined || gateways.all.length === 1 ? Effect.fail(error) : one.transfersFrom(publicKey),
             ),
           )
       }),
-      (answers) => agreedListing(answers, gateways.quorum, { after: options?.after, of: gateways.all.length }),
+      (answers) => agreedListing(answers, gateways.quorum, { after, of: gateways.all.length }),
     ),
 })
 

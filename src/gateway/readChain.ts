@@ -117,7 +117,7 @@ const onePage = (transport: Transport, after: string | undefined) =>
       operation: "height",
       title: "parameters",
       path: "/api/v2/network/parameters",
-      query: paginationParameters({ first: pageSize, ...(after === undefined ? {} : { after }) }),
+      query: paginationParameters({ first: pageSize, after }),
       schema: ParametersAnswer,
     })
     .pipe(Effect.map(({ value, mark }) => pageOf(value.networkParameters, mark)))

@@ -14,17 +14,17 @@ import type { Joint, Transport } from "./Transport.ts"
 
 /** Which part of a listing: forwards by `first` and `after`, backwards by `last` and `before`. Page sizes 1 to 5000. */
 export interface Pagination {
-  readonly first?: number
-  readonly after?: string
-  readonly last?: number
-  readonly before?: string
+  readonly first?: number | undefined
+  readonly after?: string | undefined
+  readonly last?: number | undefined
+  readonly before?: string | undefined
   /** Default of the gateway: true. */
-  readonly newestFirst?: boolean
+  readonly newestFirst?: boolean | undefined
 }
 
 /** Which accounts; an empty list is no filter. Parties and markets: 64 hex characters or "network". */
 export interface AccountFilter {
-  readonly assetId?: string
+  readonly assetId?: string | undefined
   readonly partyIds?: ReadonlyArray<string>
   readonly marketIds?: ReadonlyArray<string>
   /** Wire names, such as ACCOUNT_TYPE_GENERAL. */
@@ -33,14 +33,14 @@ export interface AccountFilter {
 
 export interface BalanceChangesQuery extends Pagination, AccountFilter {
   /** Unix nanoseconds, inclusive. Networks from 0.75 on want one, within 365 days. */
-  readonly startTimestamp?: bigint
+  readonly startTimestamp?: bigint | undefined
   /** Unix nanoseconds, exclusive. */
-  readonly endTimestamp?: bigint
+  readonly endTimestamp?: bigint | undefined
 }
 
 interface AssetsQuery extends Pagination {
   /** Asks for this asset alone; the error is NotFound where the network does not know it. */
-  readonly assetId?: string
+  readonly assetId?: string | undefined
 }
 
 interface AccountsQuery extends Pagination, AccountFilter {}
@@ -98,7 +98,7 @@ const isNewest = (query: BalanceChangesQuery): query is Newest =>
   query.startTimestamp !== undefined &&
   (query.partyIds?.length ?? 0) > 0 &&
   query.newestFirst === false &&
-  Object.keys(query).every((key) => newestKeys.has(key))
+  Object.entries(query).every(([key, value]) => value === undefined || newestKeys.has(key))
 
 /** Parties of one request: its line stays below the 8 KiB that proxies take. */
 const jointPartiesMax = 64

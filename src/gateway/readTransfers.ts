@@ -44,33 +44,25 @@ export interface TransferListing {
   readonly cursor: string | undefined
 }
 
-interface ListOptions {
-  readonly pagesMax?: number
-  readonly after?: string | undefined
-}
-
 /** State of payments on the ledger. The error is Unsupported if the gateway has no such operation. */
 export interface TransferReader {
   readonly transfer: (id: string) => Effect.Effect<TransferSighting, GatewayError>
-  /**
-   * `pagesMax` bounds the walk, each page holding 1000 rows; default 200. `after` is the cursor of an earlier
-   * reading: only what is new or has changed since is listed then.
-   */
-  readonly transfersFrom: (publicKey: string, options?: ListOptions) => Effect.Effect<TransferListing, GatewayError>
+  /** `after` is the cursor of an earlier reading: only what is new or has changed since is listed then. */
+  readonly transfersFrom: (publicKey: string, after?: string) => Effect.Effect<TransferListing, GatewayError>
   /** State of a withdrawal on the ledger, in terms of a transfer. Its claim outside is not reported. */
   readonly withdrawal: (id: string) => Effect.Effect<TransferSighting, GatewayError>
   /** All withdrawals of a key, listed as its transfers are. */
-  readonly withdrawalsFrom: (publicKey: string, options?: ListOptions) => Effect.Effect<TransferListing, GatewayError>
+  readonly withdrawalsFrom: (publicKey: string, after?: string) => Effect.Effect<TransferListing, GatewayError>
 }
 
 export const makeTransferReader = (transport: Transport): TransferReader => ({
   transfer: Effect.fn("GatewayReader.transfer")((id) => sightingOf(transport, id, transferById(transport, id))),
-  transfersFrom: Effect.fn("GatewayReader.transfersFrom")((publicKey, options) =>
-    list(publicKey, options, (after) => transfersPage(transport, publicKey, after)),
+  transfersFrom: Effect.fn("GatewayReader.transfersFrom")((publicKey, from) =>
+    list(publicKey, from, (after) => transfersPage(transport, publicKey, after)),
   ),
   withdrawal: Effect.fn("GatewayReader.withdrawal")((id) => sightingOf(transport, id, withdrawalById(transport, id))),
-  withdrawalsFrom: Effect.fn("GatewayReader.withdrawalsFrom")((publicKey, options) =>
-    list(publicKey, options, (after) => withdrawalsPage(transport, publicKey, after)),
+  withdrawalsFrom: Effect.fn("GatewayReader.withdrawalsFrom")((publicKey, from) =>
+    list(publicKey, from, (after) => withdrawalsPage(transport, publicKey, after)),
   ),
 })
 
@@ -122,8 +114,7 @@ const sightingOf = (
     ),
   )
 
-const behind = (after: string | undefined) =>
-  paginationParameters({ first: pageSize, ...(after === undefined ? {} : { after }), newestFirst: false })
+const behind = (after: string | undefined) => paginationParameters({ first: pageSize, after, newestFirst: false })
 
 const ofKey = (publicKey: string) =>
   [
@@ -159,10 +150,10 @@ const withdrawalsPage = (transport: Transport, publicKey: string, after: string 
  */
 const list = (
   publicKey: string,
-  options: ListOptions | undefined,
+  from: string | undefined,
   page: (after: string | undefined) => Effect.Effect<Page<ObservedTransfer>, GatewayError>,
 ): Effect.Effect<TransferListing, GatewayError> =>
-  walkPages(page, options?.pagesMax ?? walkPagesMax, options?.after).pipe(
+  walkPages(page, walkPagesMax, from).pipe(
     Effect.map(({ rows, complete, mark, cursor }) => {
       const latest = new Map<string, ObservedTransfer>()
       for (const row of rows) {

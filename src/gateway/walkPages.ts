@@ -55,6 +55,4 @@ export const lowerMark = (a: BlockMark | undefined, b: BlockMark | undefined): B
 
 /** The whole listing of assets, oldest id first: their cursors are exact. */
 export const walkAssets = (reader: Pick<RowReader, "assets">) =>
-  walkPages((after) =>
-    reader.assets({ first: pageSize, newestFirst: false, ...(after === undefined ? {} : { after }) }),
-  )
+  walkPages((after) => reader.assets({ first: pageSize, newestFirst: false, after }))

@@ -3,7 +3,7 @@ import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { version } from "../config/files.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
-import { isoOf, millisOf } from "../domain/Time.ts"
+import { dayMillis, isoOf, millisOf } from "../domain/Time.ts"
 import { type GatewayHealth, Health } from "../gateway/Health.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
 import { wrongClock } from "../rules/checks/wrongClock.ts"
@@ -27,7 +27,6 @@ import { intentView } from "./stories.ts"
 import type { View } from "./View.ts"
 import { accountViews, limitViews, ruleViews } from "./views.ts"
 
-const dayMillis = 86_400_000
 const recentMax = 10
 
 /** Reads everything that people see. Without a daemon the state of gateways is unknown. */

@@ -1,5 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
+import { dayMillis } from "../domain/Time.ts"
 import { clockGap, type WrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying, levelsOf, type PayingRule } from "../rules/Rule.ts"
 import { AlertQueue, type Pending } from "../store/alerts/AlertQueue.ts"
@@ -110,7 +111,6 @@ export const noteUndelivered = Effect.fnUntraced(function* (now: number) {
 /** Begins each wait again, as at the start of a process. */
 export const forgetUndelivered = Effect.flatMap(waits, ({ keep }) => keep(new Map()))
 
-const dayMillis = 86_400_000
 /** Factor of the bound at which low space ends, so that it does not alternate. */
 const endShare = 1.25
 

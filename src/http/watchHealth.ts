@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Schema } from "effect"
 import { noteWritten } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { alertAfterMillis, type ConditionName, conditionNames } from "../domain/alerts/healthConditions.ts"
+import { dayMillis } from "../domain/Time.ts"
 import { several } from "../domain/text.ts"
 import { makeTrouble, type Noted } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
@@ -43,7 +44,6 @@ export const watchHealth = Effect.fn("Health.watch")(function* () {
   yield* (yield* Database).write(round)
 })
 
-const dayMillis = 86_400_000
 /** One third; shares are rounded to thousandths. */
 const shareMax = 0.333
 

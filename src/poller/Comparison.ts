@@ -42,9 +42,9 @@ export const listAccounts = Effect.fn("Reconciliation.list")(function* (
   parties: ReadonlyArray<string>,
 ) {
   const now = nanosOf(yield* Clock.currentTimeMillis)
-  const walk = yield* walkPages((after) =>
-    reader.accounts({ partyIds: parties, first: pageRows, ...(after === undefined ? {} : { after }) }),
-  ).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const walk = yield* walkPages((after) => reader.accounts({ partyIds: parties, first: pageRows, after })).pipe(
+    Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
+  )
   if (walk === undefined) return { _tag: "Unsupported" } satisfies ListedAccounts
   const unusable = (detail: string): ListedAccounts => ({ _tag: "Unusable", detail })
   if (!walk.complete) return unusable("the listing of accounts does not end")

@@ -94,7 +94,7 @@ export const askWindow = (
     first: window.rows,
     newestFirst: false,
     startTimestamp: window.from,
-    ...(window.end === undefined ? {} : { endTimestamp: window.end }),
+    endTimestamp: window.end,
   })
 
 /** True for requested rows: a gateway that ignores a filter returns everybody's. */

@@ -50,9 +50,9 @@ export const readBaseTogether = Effect.fnUntraced(function* (parties: ReadonlyAr
  * operation; "unusable" where its answer is none to begin with.
  */
 const readBase = Effect.fnUntraced(function* (reader: Reader, parties: ReadonlyArray<string>, now: bigint) {
-  const walk = yield* walkPages((after) =>
-    reader.accounts({ partyIds: parties, first: pageSize, ...(after === undefined ? {} : { after }) }),
-  ).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const walk = yield* walkPages((after) => reader.accounts({ partyIds: parties, first: pageSize, after })).pipe(
+    Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
+  )
   if (walk === undefined) return "unsupported" as const
   const { mark } = walk
   if (!walk.complete) {
@@ -127,9 +127,7 @@ const ask = (reader: Reader, parties: ReadonlyArray<string>, range: Range) => {
 export const readNewest = Effect.fnUntraced(function* (party: string, now: bigint) {
   const reader = yield* GatewayReader
   const query = { partyIds: [party], first: pageSize, startTimestamp: aligned(now - reachNanos) }
-  const { rows, complete, mark } = yield* walkPages((after) =>
-    reader.balanceChanges({ ...query, ...(after === undefined ? {} : { after }) }),
-  )
+  const { rows, complete, mark } = yield* walkPages((after) => reader.balanceChanges({ ...query, after }))
   if (!complete || isAhead(mark, now)) return undefined
   const until = mark?.timestamp ?? settledAt(now)
   const newest = new Map<string, BalanceChange>()

@@ -1,4 +1,5 @@
 import { Cron, DateTime, Option } from "effect"
+import { dayMillis } from "../domain/Time.ts"
 
 /** Weekly opening hours in a time zone. */
 export interface Hours {
@@ -86,8 +87,6 @@ export interface Schedule {
 
 /** `lateMillis` of a schedule that sets none. */
 export const defaultLateMillis = 3_600_000
-
-const dayMillis = 86_400_000
 
 const isLeap = (millis: number): boolean => {
   const year = new Date(millis).getUTCFullYear()

@@ -1,6 +1,6 @@
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { millisOf } from "../domain/Time.ts"
+import { dayMillis, millisOf } from "../domain/Time.ts"
 import type { BalanceKind, PinnedAsset, Share } from "./Account.ts"
 import type { Answers } from "./Code.ts"
 import { isCountedBy, type PeriodUse, type Policy, type PolicyLine } from "./policy/Policy.ts"
@@ -217,8 +217,6 @@ export interface TrialMovement {
 }
 
 export const accountKey = (party: string, assetId: string): string => `${party}|${assetId}`
-
-const dayMillis = 86_400_000
 
 /**
  * The snapshot as it would be had the rehearsed payments been made: their balances, and what they took of the policy's

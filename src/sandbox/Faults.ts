@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { dayMillis } from "../domain/Time.ts"
 
 /** The operations that a fault can hit: one per path that the sandbox serves. */
 export const operations = [
@@ -24,8 +25,6 @@ export const faultStatuses = [403, 429, 500, 502, 503, 504] as const
 export const faultCodes = [51, 60, 70, 80, 89] as const
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
-/** Milliseconds in faults: at most a day. */
-const dayMillis = 86_400_000
 
 const detailFields = {
   operation: Schema.Literals([...operations, "any"]),

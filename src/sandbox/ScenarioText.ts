@@ -11,6 +11,7 @@ import {
   text,
   WholeText,
 } from "../config/schema/Fields.ts"
+import { dayMillis } from "../domain/Time.ts"
 import { faultCodes, faultKinds, faultStatuses, operations } from "./Faults.ts"
 import { profileNames } from "./Profiles.ts"
 
@@ -27,7 +28,6 @@ const within = (read: (written: string) => number, least: number, most: number, 
 const whole = (least: number, most: number) =>
   WholeText.check(within(Number, least, most, `a whole number from ${least} to ${most}`))
 
-const dayMillis = 86_400_000
 const skewForm = /^-?[0-9]{1,9}(ms|s|m|h|d)$/
 /** Milliseconds, negative behind "-"; NaN where it is no duration. */
 export const skewMillis = (written: string): number =>

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url"
 import { Clock, Effect } from "effect"
 import type { Treasury } from "../../config/Treasury.ts"
 import { plainAmount, plainLevel } from "../../domain/Amount.ts"
+import { dayMillis } from "../../domain/Time.ts"
 import { balanceOf } from "../../engine/snapshot.ts"
 import { levelsOf } from "../../rules/Rule.ts"
 import type { Sandbox } from "../../sandbox/Sandbox.ts"
@@ -32,7 +33,6 @@ export const suggestedCommands = (
   }
 }
 
-const dayMillis = 86_400_000
 const summaryMillis = 600_000
 /** The first summary of the demonstration comes when its first minute is nearly over. */
 const demoSummaryMillis = 45_000

@@ -6,7 +6,7 @@ import { durationMillis, isLoopback } from "../schema/Fields.ts"
 import { mapSecrets, type ReceiverConfig } from "../schema/Receivers.ts"
 import type { TreasuryFile } from "../schema/TreasuryFile.ts"
 import { nameRemedy } from "../yaml/decodeAll.ts"
-import { needFile, type Reporter } from "../yaml/Reporter.ts"
+import { type Reporter, secretFile } from "../yaml/Reporter.ts"
 
 /** Receivers of alerts of some severities. */
 export interface RouteConfig {
@@ -49,15 +49,7 @@ export const resolveAlerts = (raw: TreasuryFile, report: Reporter): AlertsResolv
     ([name, written]): ReceiverConfig => {
       const path = ["alerts", "receivers", name]
       checkEncrypted(written, path, report)
-      const secrets = mapSecrets(
-        written,
-        (file, at) => {
-          const full = report.path(file, at)
-          needFile(full, at, report)
-          return { file: full }
-        },
-        path,
-      )
+      const secrets = mapSecrets(written, (file, at) => ({ file: secretFile(file, at, report) }), path)
       const { command } = secrets
       return { name, ...secrets, ...(command === undefined ? {} : { command: runnable(command, path, report) }) }
     },
@@ -120,14 +112,13 @@ const resolveAlerting = (raw: TreasuryFile["alerts"], report: Reporter): Alertin
 type HeartbeatText = NonNullable<NonNullable<TreasuryFile["alerts"]>["heartbeat"]>
 
 const resolveHeartbeat = (written: HeartbeatText, report: Reporter): HeartbeatConfig => {
-  const path = ["alerts", "heartbeat"]
   checkEncrypted({ heartbeat: written }, ["alerts"], report)
   const { url, every = defaults.heartbeat, allowPrivate } = written
-  const isPrivate = allowPrivate === "true"
-  if (typeof url === "string") return { url, everyMillis: durationMillis(every), allowPrivate: isPrivate }
-  const file = report.path(url.file, [...path, "url", "file"])
-  needFile(file, [...path, "url", "file"], report)
-  return { url: { file }, everyMillis: durationMillis(every), allowPrivate: isPrivate }
+  return {
+    url: typeof url === "string" ? url : { file: secretFile(url.file, ["alerts", "heartbeat", "url", "file"], report) },
+    everyMillis: durationMillis(every),
+    allowPrivate: allowPrivate === "true",
+  }
 }
 
 /** Reports receivers whose alerts and secrets would cross a public network unencrypted. */

@@ -4,7 +4,7 @@ import { durationMillis } from "../schema/Fields.ts"
 import type { ConditionText } from "../schema/RuleText.ts"
 import { nameRemedy } from "../yaml/decodeAll.ts"
 import type { KnownNames } from "./resolveKind.ts"
-import { assetOf, type Path, partyOf } from "./resolveNames.ts"
+import { accountOf, assetOf, type Path, partyOf } from "./resolveNames.ts"
 import { shareOf } from "./resolvePolicy.ts"
 
 /** Default period over which a rate is measured. */
@@ -40,16 +40,6 @@ const severalOf = (
   const of = raw.map((one, i) => resolveCondition(one, [...path, i], known))
   const sound = of.filter((one) => one !== undefined)
   return sound.length < of.length ? undefined : { _tag, of: sound }
-}
-
-const accountOf = (
-  raw: { readonly party: string; readonly asset: string; readonly balance?: "free" | "total" | undefined },
-  path: Path,
-  { parties, assets, report }: KnownNames,
-): RuleAccount | undefined => {
-  const party = partyOf(raw.party, [...path, "party"], parties, report)
-  const asset = assetOf(raw.asset, [...path, "asset"], assets, report)
-  return party === undefined || asset === undefined ? undefined : { party, asset, balance: raw.balance ?? "free" }
 }
 
 /** The number that is written, and on which side of it. */

@@ -1,4 +1,3 @@
-import type { RuleAccount } from "../../rules/Account.ts"
 import { balanceName } from "../../rules/kinds/code.ts"
 import type { Level, PayingRule, RuleBase, Weight } from "../../rules/Rule.ts"
 import type { Hours, Window } from "../../rules/Schedule.ts"
@@ -12,6 +11,7 @@ import { resolveSchedule } from "./resolveHours.ts"
 import {
   type Addresses,
   type Assets,
+  accountOf,
   assetOf,
   externalOf,
   type Parties,
@@ -209,7 +209,7 @@ const resolveCode = (raw: Kind<"code">, base: RuleBase, at: Path, known: KnownNa
     return partyOf(name, path, parties, report) ?? []
   })
   if (names.length === 0) report.add([...at, "to"], "nobody is paid", "name at least one party")
-  const accounts = raw.accounts.flatMap((account, i) => resolveAccount(account, [...at, "accounts", i], known))
+  const accounts = raw.accounts.flatMap((account, i) => accountOf(account, [...at, "accounts", i], known) ?? [])
   for (const [i, account] of accounts.entries()) {
     if (accounts.findIndex((other) => balanceName(other) === balanceName(account)) === i) continue
     report.add([...at, "accounts", i], `${balanceName(account)} is given twice`, "keep one of the two")
@@ -221,14 +221,4 @@ const resolveCode = (raw: Kind<"code">, base: RuleBase, at: Path, known: KnownNa
   if (from === undefined || asset === undefined || to.length === 0 || accounts.length === 0) return undefined
   if (!isLoadedFunction(need)) return undefined
   return { ...base, kind: "code", accounts, from, to, asset, code: codeOf(need, { to, asset }, hashIn(raw.need)) }
-}
-
-const resolveAccount = (
-  raw: Kind<"code">["accounts"][number],
-  path: Path,
-  { parties, assets, report }: KnownNames,
-): ReadonlyArray<RuleAccount> => {
-  const party = partyOf(raw.party, [...path, "party"], parties, report)
-  const asset = assetOf(raw.asset, [...path, "asset"], assets, report)
-  return party === undefined || asset === undefined ? [] : [{ party, asset, balance: raw.balance ?? "free" }]
 }

@@ -1,6 +1,6 @@
 import type { BaseUnits } from "../../domain/Amount.ts"
 import type { ExternalAddress, PublicKey } from "../../domain/Hex.ts"
-import type { External, Party, PinnedAsset } from "../../rules/Account.ts"
+import type { External, Party, PinnedAsset, RuleAccount } from "../../rules/Account.ts"
 import { addressOf } from "../../tx/Address.ts"
 import type { TreasuryFile } from "../schema/TreasuryFile.ts"
 import { nameRemedy, nearest } from "../yaml/decodeAll.ts"
@@ -143,6 +143,17 @@ export const partyOf = (
     report.add(path, `"${name}" is not a party`, nameRemedy(name, [...parties.keys()], "add it under parties"))
   }
   return party
+}
+
+/** The account that is written; undefined where a name of it is not known. */
+export const accountOf = (
+  raw: { readonly party: string; readonly asset: string; readonly balance?: "free" | "total" | undefined },
+  path: Path,
+  { parties, assets, report }: { readonly parties: Parties; readonly assets: Assets; readonly report: Reporter },
+): RuleAccount | undefined => {
+  const party = partyOf(raw.party, [...path, "party"], parties, report)
+  const asset = assetOf(raw.asset, [...path, "asset"], assets, report)
+  return party === undefined || asset === undefined ? undefined : { party, asset, balance: raw.balance ?? "free" }
 }
 
 export const payerOf = (name: string, path: Path, parties: Parties, report: Reporter): Party | undefined => {

@@ -189,7 +189,11 @@ const approvalOfLine = (
   }
   const group = groups.get(line.approval)
   if (group === undefined) {
-    const remedy = nameRemedy(line.approval, [...groups.keys()], "add it under approvals: { need, within, of }")
+    const remedy = nameRemedy(
+      line.approval,
+      [...groups.keys()],
+      `add ${line.approval}: { need, within, of } under approvals`,
+    )
     report.add([...path, "approval"], `"${line.approval}" is not a group of approvals`, remedy)
   }
   return group

@@ -54,7 +54,8 @@ export const secretFiles = (
     Object.entries(headers).map(([header, { file }]) => [header, secretFile(file, [...path, header, "file"], report)]),
   )
 
-const secretFile = (file: string, path: ReadonlyArray<string>, report: Reporter): string => {
+/** Absolute path of a secret's file, which is checked. */
+export const secretFile = (file: string, path: ReadonlyArray<PropertyKey>, report: Reporter): string => {
   const full = report.path(file, path)
   needFile(full, path, report)
   return full

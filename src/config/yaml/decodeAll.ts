@@ -123,7 +123,7 @@ const collect = (issue: SchemaIssue.Issue, path: Path, context: Context): Readon
     case "Filter":
       if (issue.issue._tag === "Pointer" || issue.issue._tag === "Composite") return collect(issue.issue, path, context)
   }
-  return [{ path, at: "value", ...worded(issue, path, valueAt(context, path)) }]
+  return [{ path, at: "value", ...worded(issue, path, valueAt(context.value, path.slice(context.under.length))) }]
 }
 
 /** "rules #1 topUp.levels #2 below", items counted from 1. */
@@ -156,10 +156,9 @@ const unexpected = (path: Path, around: Ast): Complaint => {
 const bestOf = (issues: ReadonlyArray<SchemaIssue.Issue>): SchemaIssue.Issue =>
   issues.find(({ _tag }) => _tag === "Composite") ?? issues.find(({ _tag }) => _tag === "Filter") ?? issues[0]!
 
-const valueAt = ({ value, under }: Context, path: Path): unknown =>
-  path
-    .slice(under.length)
-    .reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | undefined)?.[step], value)
+/** The part of a plain value that the path leads to; undefined where there is none. */
+export const valueAt = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | null | undefined)?.[step], value)
 
 /** Characters shown of a text in place of a map: it is often a secret in place of its file. */
 const shownForMapMax = 8

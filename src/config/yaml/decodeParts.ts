@@ -1,6 +1,6 @@
 import { Effect, type Schema } from "effect"
 import { type ConfigError, inOrder, type Problem } from "./ConfigError.ts"
-import { decodeAll } from "./decodeAll.ts"
+import { decodeAll, valueAt } from "./decodeAll.ts"
 import { documentOf, type Place, type Placed, type PlacedEntry, placeOf, valueOf, type YamlDocument } from "./Yaml.ts"
 
 type Path = ReadonlyArray<PropertyKey>
@@ -34,9 +34,6 @@ interface Decoded<A> {
 
 /** Each round leaves out more; a file that still does not decode is judged by its form alone. */
 const roundsMax = 20
-
-const at = (value: unknown, path: Path): unknown =>
-  path.reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | undefined)?.[step], value)
 
 /** The part of the tree that the path leads to. */
 const partAt = (tree: Placed, path: Path): Placed | undefined =>
@@ -100,7 +97,7 @@ export const decodeParts = <A>(
   const isBeside = (path: Path) => path.length === 0 || thinned.has(placeAt(path.slice(0, -1)))
 
   /** Its value alone is made: that of the whole document, for each of many mistakes, would take a minute. */
-  const valueAt = (path: Path): unknown => {
+  const leftAt = (path: Path): unknown => {
     const part = partAt(tree, path)
     return part && valueOf(part)
   }
@@ -116,8 +113,8 @@ export const decodeParts = <A>(
     if (!isReplaced && partAt(tree, path) === undefined) return partAt(tree, parent) === undefined || leaveOut(parent)
     left.push(path)
     for (const { length } of naming.filter((one) => beginsWith(path, one))) {
-      const [name, item] = [path[length], valueAt(path.slice(0, length + 1))]
-      for (const one of typeof name === "number" ? [item, at(item, ["name"]), at(item, ["symbol"])] : [name])
+      const [name, item] = [path[length], leftAt(path.slice(0, length + 1))]
+      for (const one of typeof name === "number" ? [item, valueAt(item, ["name"]), valueAt(item, ["symbol"])] : [name])
         lost.add(one)
     }
     for (const i of path.keys()) thinned.add(placeAt(path.slice(0, i)))
@@ -129,7 +126,7 @@ export const decodeParts = <A>(
 
   const decodeLeft = (): A | undefined => {
     for (let round = 0; round < roundsMax; round++) {
-      const value = tree === whole.tree ? at(whole.value, under) : valueAt(under)
+      const value = tree === whole.tree ? valueAt(whole.value, under) : leftAt(under)
       const decoded = decodeAll(schema, value, under)
       if ("value" in decoded) return decoded.value
       const unknown = decoded.complaints.filter((one) => one.unknown !== undefined)
@@ -174,7 +171,7 @@ export const decodeParts = <A>(
     pathOf,
     isConsequence: (problem) => {
       const path = pathOf(problem)
-      return isBeside(path) || [...path, at(document.value, path)].flat().some((one) => lost.has(one))
+      return isBeside(path) || [...path, valueAt(document.value, path)].flat().some((one) => lost.has(one))
     },
   }
 }

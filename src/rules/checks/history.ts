@@ -1,6 +1,6 @@
 import { sumText } from "../../domain/Decision.ts"
 import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
-import { millisOf, nanosOf, timeText } from "../../domain/Time.ts"
+import { dayMillis, millisOf, nanosOf, timeText } from "../../domain/Time.ts"
 import { type RuleAccount, receiverKey } from "../Account.ts"
 import type { PayingRule } from "../Rule.ts"
 import type { FundingRequest } from "../Snapshot.ts"
@@ -10,7 +10,6 @@ import { amountText, type Check, observationsMin, type SubjectFacts } from "../S
 /** Shortest cooldown after a failed or denied payment. */
 const failureCooldownMillis = 60_000
 
-const dayMillis = 86_400_000
 /** Upper bound of the difference between block time and our clock. */
 const clocksMillis = 60_000
 

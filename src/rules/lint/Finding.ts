@@ -84,5 +84,3 @@ export const assetAmount = (asset: PinnedAsset, units: bigint): string =>
 
 /** A rule's own least payment, by its `min`. */
 export const minOf = ({ rule, subject }: Spot): bigint => rule.min.get(subject.asset.id) ?? 0n
-
-export const dayMillis = 86_400_000

@@ -1,11 +1,12 @@
 import { DateTime } from "effect"
+import { dayMillis } from "../../domain/Time.ts"
 import type { Party } from "../Account.ts"
 import { lineFor } from "../policy/Policy.ts"
 import { transfersPermitted } from "../policy/worstCase.ts"
 import type { PayoutRule } from "../Rule.ts"
 import { isOpen, type Schedule, timesAfter } from "../Schedule.ts"
 import { waysOf } from "../Subject.ts"
-import { dayMillis, type Finding, policyGravity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
+import { type Finding, policyGravity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
 
 /** Planned times that are examined: years of daily ones, two days of one a minute. */
 const evaluationsMax = 3_000

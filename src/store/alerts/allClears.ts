@@ -3,7 +3,7 @@ import { overAll, overText, type StoredAlert } from "../../domain/alerts/Alert.t
 import { type CatalogueEntry, factDays } from "../../domain/alerts/CatalogueEntry.ts"
 import { type AlertName, catalogue } from "../../domain/alerts/catalogue.ts"
 import { type IntentState, intentStates, isFinalIntent } from "../../domain/Intent.ts"
-import { millisOf } from "../../domain/Time.ts"
+import { dayMillis, millisOf } from "../../domain/Time.ts"
 import { pinScope } from "../../rules/checks/stops.ts"
 import { memoryKey } from "../../rules/RuleMemory.ts"
 import { Observations } from "../balances/Observations.ts"
@@ -107,8 +107,6 @@ const endOf = (open: Open, { halts, pauses, read, memories, now }: Causes, hasRu
       return factEnd(open, until, Math.min(now, millisOf(read)) - at)
   }
 }
-
-const dayMillis = 86_400_000
 
 const factEnd = ({ ackedBy, ackedReason }: Open, until: keyof typeof factDays, ageMillis: number) => {
   if (ackedBy !== null) return `acknowledged by ${ackedBy}: ${ackedReason}`

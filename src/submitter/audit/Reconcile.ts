@@ -143,7 +143,7 @@ const list = Effect.fnUntraced(function* (party: string) {
   const reader = yield* GatewayReader
   const cursor = yield* (yield* Findings).cursor(party)
   const after = cursor === "" ? undefined : cursor
-  return yield* reader.transfersFrom(party, { after }).pipe(
+  return yield* reader.transfersFrom(party, after).pipe(
     // A gateway that does not know another gateway's cursor is read from the beginning.
     Effect.catchReason("GatewayError", "Rejected", (_, error) =>
       after === undefined ? Effect.fail(error) : reader.transfersFrom(party),

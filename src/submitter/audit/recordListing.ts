@@ -5,7 +5,7 @@ import type { Attempt } from "../../domain/Attempt.ts"
 import { type BalanceChange, general } from "../../domain/Balance.ts"
 import { shortId } from "../../domain/Hex.ts"
 import { readReference } from "../../domain/Reference.ts"
-import { millisOf, nanosOf } from "../../domain/Time.ts"
+import { dayMillis, millisOf, nanosOf } from "../../domain/Time.ts"
 import { plural } from "../../domain/text.ts"
 import { type Gateway, Gateways } from "../../gateway/Gateways.ts"
 import type { TransferListing } from "../../gateway/readTransfers.ts"
@@ -20,8 +20,6 @@ import { Signals } from "../../store/database/Signals.ts"
 import { Journal } from "../../store/journal/Journal.ts"
 import { Findings, type ListedTransfer, type UnrecognizedTransfer } from "../../store/payments/Findings.ts"
 import { SpendLog } from "../../store/payments/SpendLog.ts"
-
-const dayMillis = 86_400_000
 
 /**
  * Counts payments unknown to the journal in the policy's periods, for 24 hours from their block and once each: the
