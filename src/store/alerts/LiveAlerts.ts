@@ -1,7 +1,7 @@
 import { Clock, Effect, Schema } from "effect"
 import { isFactName } from "../../domain/alerts/Alert.ts"
 import type { Severity } from "../../domain/alerts/CatalogueEntry.ts"
-import { hasElapsed } from "../../domain/Time.ts"
+import { dayMillis, hasElapsed } from "../../domain/Time.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
@@ -23,8 +23,6 @@ export interface Reminders {
   readonly forgetful: ReadonlySet<string>
   readonly hasRule: HasRule
 }
-
-const rememberedMillis = 86_400_000
 
 const OpenRow = Schema.Struct({
   seq: Schema.Int,
@@ -95,7 +93,7 @@ const dueOf = (rows: ReadonlyArray<Open>, reminders: Reminders, now: number) => 
 const isDueAgain = (row: Open, { repeatMillis, forgetful }: Reminders, now: number): boolean => {
   if (row.state !== "delivered") return row.state === "silenced"
   const isPast = (millis: number) => hasElapsed(row.updatedAt, now, millis)
-  if (forgetful.has(row.receiver) && !isFactName(row.name) && isPast(rememberedMillis)) return true
+  if (forgetful.has(row.receiver) && !isFactName(row.name) && isPast(dayMillis)) return true
   return row.ackedAt === null && row.repeats === 1 && repeatMillis !== undefined && isPast(repeatMillis)
 }
 

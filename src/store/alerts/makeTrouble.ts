@@ -2,9 +2,7 @@ import { Clock, Effect, Schema } from "effect"
 import { jsonSetting, memoizeLast, Settings } from "../database/Settings.ts"
 import type { StoreError } from "../database/StoreError.ts"
 
-const { decode } = jsonSetting(
-  Schema.Struct({ since: Schema.Finite, detail: Schema.String, isTold: Schema.optionalKey(Schema.Boolean) }),
-)
+const { decode } = jsonSetting(Schema.Struct({ since: Schema.Finite, detail: Schema.String, isTold: Schema.Boolean }))
 
 /** Something that is wrong, with a sentence about it. */
 export interface Noted {
@@ -33,11 +31,7 @@ export const makeTrouble = (
   key: string,
   tellAfterMillis = Number.POSITIVE_INFINITY,
 ): Trouble => {
-  const read = (text: string): Noted | undefined => {
-    const stored = decode(text)
-    return stored === undefined ? undefined : { ...stored, isTold: stored.isTold === true }
-  }
-  const now = Effect.map(settings.get(key), memoizeLast(read))
+  const now = Effect.map(settings.get(key), memoizeLast<Noted>(decode))
   return {
     now,
     note: Effect.fnUntraced(function* (detail: string) {

@@ -46,22 +46,10 @@ export const makeTrials = (settings: Settings["Service"]): Trials => {
       kept.map(([rule, { moved, ...rest }]) => [rule, { rule, ...rest, moved: new Map(Object.entries(moved)) }]),
     )
   })
-  const write = (all: Iterable<TrialMovement>) =>
-    settings.set(
-      key,
-      encode(
-        Object.fromEntries(
-          [...all].map(({ rule, moved, since, payments }) => [
-            rule,
-            {
-              since,
-              payments,
-              moved: Object.fromEntries(moved),
-            },
-          ]),
-        ),
-      ),
-    )
+  const write = (all: Iterable<TrialMovement>) => {
+    const kept = [...all].map(({ rule, moved, ...rest }) => [rule, { ...rest, moved: Object.fromEntries(moved) }])
+    return settings.set(key, encode(Object.fromEntries(kept)))
+  }
   let named = true
   return {
     trials: Effect.fnUntraced(function* (rules) {
