@@ -201,7 +201,7 @@ const pastText = (answer: PastAnswer): string =>
   answer.subjects.map((subject) => pastSubjectText(answer, subject)).join("\n\n")
 
 const pastSubjectText = (
-  { rule, at, now, tells, last }: PastAnswer,
+  { rule, at, now, tells, last, idle }: PastAnswer,
   { subject, inForce, before, after }: PastAnswer["subjects"][number],
 ): string => {
   const name = tells ? rule : `${rule} ${subject}`
@@ -214,13 +214,24 @@ const pastSubjectText = (
       ...alerted,
     ].join("\n")
   }
+  const next = `  after     ${after === null ? "nothing else yet" : decisionLine(after)}`
+  if (idle !== null) {
+    const span = idle.until === null ? "since" : "from"
+    const until = idle.until === null ? "" : ` to ${stampText(idle.until)}`
+    return [
+      `${name} held at ${stampText(at)}: no daemon read balances ${span} ${stampText(idle.from)}${until}`,
+      `  before    ${decisionLine(inForce)}`,
+      next,
+      ...alerted,
+    ].join("\n")
+  }
   const lasted =
     after === null ? `still in force for ${timeText(now - inForce.at)}` : `for ${timeText(after.at - inForce.at)}`
   return [
     pastHeadline({ name, at, tells }, inForce),
     `  since     ${stampText(inForce.at)}, ${lasted}; numbers as of its beginning`,
     `  before    ${before === null ? "nothing is kept" : decisionLine(before)}`,
-    `  after     ${after === null ? "nothing else yet" : decisionLine(after)}`,
+    next,
     ...alerted,
   ].join("\n")
 }

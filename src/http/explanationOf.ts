@@ -17,6 +17,7 @@ import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import { lastAlertOf } from "../store/alerts/AlertQueue.ts"
 import { Observations } from "../store/balances/Observations.ts"
+import { idleAround } from "../store/controls/starts.ts"
 import { Database } from "../store/database/Database.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { attemptByHash, Outbox } from "../store/payments/Outbox.ts"
@@ -168,7 +169,7 @@ const pastOf = Effect.fnUntraced(function* (rule: Treasury["rules"][number] | un
     Effect.map(decisionsAround({ rule: asking.name, subject }, at), (around) => ({ subject, ...around })),
   )
   const last = tells ? ((yield* lastAlertOf(rule, at)) ?? null) : null
-  return { about: "past" as const, rule: asking.name, at, now, tells, last, subjects }
+  return { about: "past" as const, rule: asking.name, at, now, tells, last, idle: yield* idleAround(at), subjects }
 })
 
 const paymentAnswer = Effect.fnUntraced(function* ({ treasury }: InForce, name: string) {

@@ -1,11 +1,13 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import type { AsJson } from "../../src/cli/common/client.ts"
 import { toJson } from "../../src/cli/common/output.ts"
 import { explainText } from "../../src/cli/explain.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { type Explained, explanationOf } from "../../src/http/explanationOf.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
+import { noteEnd, noteStart } from "../../src/store/controls/starts.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { controlled } from "../support/Control.ts"
 import { flow, paid, round } from "../support/Flow.ts"
@@ -45,6 +47,35 @@ describe("what a rule did at a time", () => {
       )
       assert.match(yield* told(treasury, "keep-bob", start + 3_600_000), /^400: that time has not come yet/)
       assert.match(yield* told(treasury, "nobody", start), /^404: no rule "nobody" has decided anything/)
+    }),
+  )
+})
+
+describe("a time in which no daemon ran", () => {
+  it.effect("is named in place of what was decided before it, after a stop and after a kill", () =>
+    flow(function* ({ treasury, ...options }, sandbox) {
+      const at = (hour: number, minute: number) => start + (60 * hour + minute) * 60_000
+      const begin = (hour: number) => Effect.andThen(TestClock.setTime(at(hour, 0)), noteStart())
+      yield* noteStart()
+      for (let i = 0; i < 8; i++) yield* round({ treasury, ...options }, sandbox)
+      assert.match(yield* told(treasury, "keep-bob", start + 7_000), /(had nothing|held|acted) .*\n {2}since /)
+      yield* begin(1)
+      const killed = yield* told(treasury, "keep-bob", at(0, 30))
+      assert.match(
+        killed,
+        /^keep-bob bob\/USDT held at 2027-01-15 08:30:00Z: no daemon read balances from 2027-01-15 08:00:0\dZ to 2027-01-15 09:00:00Z\n/,
+      )
+      assert.match(killed, /\n {2}before .*nothing to do: 200\.00 \(trigger 100\)\n {2}after {5}nothing else yet$/)
+      yield* TestClock.setTime(at(1, 10))
+      yield* noteEnd()
+      yield* begin(2)
+      const stopped = yield* told(treasury, "keep-bob", at(1, 30))
+      assert.match(stopped, /: no daemon read balances from 2027-01-15 09:10:00Z to 2027-01-15 10:00:00Z\n/)
+      yield* noteEnd()
+      yield* TestClock.setTime(at(3, 0))
+      const since = yield* told(treasury, "keep-bob", at(2, 30))
+      assert.match(since, /: no daemon read balances since 2027-01-15 10:00:00Z\n/)
+      assert.match(yield* told(treasury, "keep-bob", at(1, 5)), /had nothing to do at/)
     }),
   )
 })
