@@ -76,11 +76,21 @@ export const loadCommands = async ([name = ""]: ReadonlyArray<string>) => {
 /** Hints for options and commands that belong to another command. */
 const elsewhere: Readonly<Record<string, string>> = {
   "halt --for": 'only "resume" ends a halt; "pause --for 2h" ends by itself',
+  "backtest --payments": "payments come with the past of a data directory: --data DIR names a copy of one",
+  "backtest --settles": "payments take as long as the median of the real ones",
+  "backtest --transfers-per-epoch": "transfers are limited as the network limits them; a test file sets another limit",
+  "backtest --epoch": "transfers are limited as the network limits them; a test file sets another limit",
+}
+
+/** Removed commands, each with its replacement. */
+const removed: Readonly<Record<string, string>> = {
+  object: 'weaker terms halt a start at once now; "halt" stops terms that "terms accept" accepted',
 }
 
 /** Describes a wrong call in one line. */
 const wrongCallText = (commandPath: ReadonlyArray<string>, error: Error): string => {
   const command = Predicate.isTagged(error, "UnknownSubcommand") ? String(Reflect.get(error, "subcommand")) : ""
+  if (Object.hasOwn(removed, command)) return `${command} is gone; ${removed[command]}`
   const option = Predicate.isTagged(error, "UnrecognizedOption") ? (error as { readonly option?: string }).option : ""
   const other = elsewhere[`${commandPath.at(-1)} ${option}`]
   if (other !== undefined) return `Unrecognized flag: ${option}; ${other}`

@@ -13,6 +13,10 @@ describe("a wrong call is told in one line", () => {
       ["halt", "--reason", "x", "--for", "2h"],
       /^cofferer: Unrecognized flag: --for; .*"pause --for 2h" ends by itself$/,
     ],
+    [
+      ["object", "0123abcd", "--reason", "x"],
+      /^cofferer: object is gone; weaker terms halt a start at once now; "halt" stops/,
+    ],
     [["rules", "-c", "x", "--data", "y"], /^cofferer: Unknown subcommand "rules" for "cofferer"$/],
     [
       ["alerts", "-c", "x.yaml"],
