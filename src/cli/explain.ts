@@ -17,7 +17,7 @@ import type { Answer, Explanation, Sign } from "../rules/explain/explain.ts"
 import type { AlertTimers, SeenCondition } from "../rules/explain/explainAlert.ts"
 import type { StoredDecision } from "../store/rules/RuleStates.ts"
 import { type AsJson, throughDaemon } from "./common/client.ts"
-import { printResult, table } from "./common/output.ts"
+import { labelled, printResult, table } from "./common/output.ts"
 import { commonFlags, optionalOf, textArgument } from "./common/setup.ts"
 import { decisionText, storyText } from "./common/storyText.ts"
 
@@ -177,11 +177,8 @@ const factsText = (
     ...labelled("policy", limits),
     ...labelled("quota", transfers),
     ...labelled("under way", moving.length === 0 ? ["nothing"] : moving),
-  ]
+  ].map((line) => `  ${line}`)
 }
-
-const labelled = (label: string, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
-  lines.map((line, i) => `  ${(i === 0 ? label : "").padEnd(9)} ${line}`)
 
 const nextText = ({ next, verdict }: Explanation, now: number): string => {
   if (verdict !== "holds") return "at the next evaluation"

@@ -15,7 +15,7 @@ import {
 } from "../http/planOf.ts"
 import type { ExplainedPayment } from "../rules/explain/explain.ts"
 import { throughDaemon } from "./common/client.ts"
-import { failWith, printResult } from "./common/output.ts"
+import { failWith, labelled, printResult } from "./common/output.ts"
 import { commonFlags, fileArgument, filesForDaemon, refuseTwoFiles, type Setup, setup } from "./common/setup.ts"
 
 /** Payments that would be made, rules that hold and why, and differences from the file in force. */
@@ -30,20 +30,15 @@ export const planText = ({ at, knowledge, plan, difference, halt }: PlanAnswer, 
   return [
     `${plan.file}  mode ${plan.mode}, policy ${plan.policy}; by ${seen}`,
     ...(isRunning ? [] : ["no daemon runs: computed from the balances that it stored last"]),
-    ...section("now", acting.map(actingLine), "nothing is paid or asked for"),
-    ...section(
+    ...labelled("now", acting.length === 0 ? ["nothing is paid or asked for"] : acting.map(actingLine)),
+    ...labelled(
       "soon",
       soon.map((subject) => soonLine(subject, at)),
     ),
-    ...section("idle", idle.map(idleLine)),
+    ...labelled("idle", idle.map(idleLine)),
     ...(difference === null ? [] : differenceText(difference)),
-    ...section("HALT", halt === null ? [] : [halt]),
+    ...labelled("HALT", halt === null ? [] : [halt]),
   ].join("\n")
-}
-
-const section = (title: string, lines: ReadonlyArray<string>, none?: string): ReadonlyArray<string> => {
-  const shown = lines.length === 0 && none !== undefined ? [none] : lines
-  return shown.map((line, i) => `${(i === 0 ? title : "").padEnd(9)} ${line}`)
 }
 
 /** Marks payments that are not made. */
@@ -72,18 +67,18 @@ const inUnits = (payment: PlannedPayment): string => `${paymentLine(payment)}, $
 const differenceText = (d: PlanDifference): ReadonlyArray<string> => {
   const line = d.decimals.length === 0 ? paymentLine : inUnits
   const lines = [
-    ...section("WARNING", d.decimals),
-    ...section(
+    ...labelled("WARNING", d.decimals),
+    ...labelled(
       "rules",
       d.rules.flatMap(({ rule, change, words }) => [`${change} ${rule}`, ...words.map((text) => `  ${text}`)]),
     ),
-    ...section("no longer", d.onlyInForce.map(line)),
-    ...section("only then", d.onlyChanged.map(line)),
-    ...section("policy", [
+    ...labelled("no longer", d.onlyInForce.map(line)),
+    ...labelled("only then", d.onlyChanged.map(line)),
+    ...labelled("policy", [
       ...d.nowPermitted.map((words) => `now permitted: ${words}`),
       ...d.noLongerPermitted.map((words) => `no longer permitted: ${words}`),
     ]),
-    ...section("restart", d.restart),
+    ...labelled("restart", d.restart),
   ]
   if (lines.length === 0) return ["", "the file equals what is in force"]
   return ["", "against what is in force", ...lines]

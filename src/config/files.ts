@@ -38,6 +38,9 @@ export const readHaltFile = (dataDir: string): Effect.Effect<string | undefined>
     return typeof text === "string" ? text.trim().slice(0, 256) || "no reason given" : "it cannot be read"
   })
 
+const haltProblem = (dataDir: string, act: "written" | "removed", remedy: string) => (error: unknown) =>
+  configProblem(haltFile(dataDir), `cannot be ${act} (${(error as NodeJS.ErrnoException).code})`, remedy)
+
 export const writeHaltFile = (dataDir: string, reason: string): Effect.Effect<void, ConfigError> =>
   Effect.try({
     try: () => {
@@ -54,12 +57,7 @@ export const writeHaltFile = (dataDir: string, reason: string): Effect.Effect<vo
         if ((error as NodeJS.ErrnoException).code !== "ENOSPC" || !existsSync(haltFile(dataDir))) throw error
       }
     },
-    catch: (error) =>
-      configProblem(
-        haltFile(dataDir),
-        `cannot be written (${(error as NodeJS.ErrnoException).code})`,
-        "write it by hand",
-      ),
+    catch: haltProblem(dataDir, "written", "write it by hand"),
   })
 
 /** Removes the HALT file; false if there was none. */
@@ -71,18 +69,12 @@ export const removeHaltFile = (dataDir: string): Effect.Effect<boolean, ConfigEr
       rmSync(file)
       return true
     },
-    catch: (error) =>
-      configProblem(
-        haltFile(dataDir),
-        `cannot be removed (${(error as NodeJS.ErrnoException).code})`,
-        "remove it by hand",
-      ),
+    catch: haltProblem(dataDir, "removed", "remove it by hand"),
   })
-
-/** Reads a small file of the program itself, such as package.json, relative to this one. */
-const readOwn = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8")
 
 const Package = Schema.fromJsonString(Schema.Struct({ version: Schema.String }))
 
 /** Version of this program, from its package.json. */
-export const version: string = Schema.decodeSync(Package)(readOwn("../../package.json")).version
+export const version: string = Schema.decodeSync(Package)(
+  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+).version

@@ -15,15 +15,6 @@ import { exposeMetrics } from "./exposeMetrics.ts"
 import { answerExplain, explainPath, json, pathOf, refusal } from "./respond.ts"
 import { readView } from "./StatusView.ts"
 
-/**
- * Reasons against readiness, by part; empty: ready. Only states in which this process is useless to its callers count:
- * halted, stale and an unreachable gateway must be visible on the page, so they do not.
- */
-const unreadyReasons = Effect.map(
-  Effect.orElseSucceed(isWritten, () => false),
-  (isTaken) => (isTaken ? {} : { store: "it took none of the daemon's own writes in the last three minutes" }),
-)
-
 interface StatusServerOptions {
   readonly host: string
   /** 0: any free port. */
@@ -202,8 +193,10 @@ const statusAnswers: SurfaceAnswers<StatusNeeds> = {
   probe: Effect.fnUntraced(function* (path: string) {
     if (path === "/livez") return live
     if (path !== "/readyz") return undefined
-    const reasons = yield* unreadyReasons
-    return json(reasons, Object.keys(reasons).length === 0 ? 200 : 503)
+    // Only a state in which this process is useless to its callers counts: that it is halted, or that its data are old,
+    // or that no gateway answers, must be visible on the page.
+    if (yield* Effect.orElseSucceed(isWritten, () => false)) return json({})
+    return json({ store: "it took none of the daemon's own writes in the last three minutes" }, 503)
   }),
   page: (request, reader) =>
     statusPart(request, reader).pipe(
@@ -215,7 +208,7 @@ const statusAnswers: SurfaceAnswers<StatusNeeds> = {
 
 type StatusNeeds =
   | Effect.Services<ReturnType<typeof statusPart>>
-  | Effect.Services<typeof unreadyReasons>
+  | Effect.Services<typeof isWritten>
   | Effect.Services<ReturnType<typeof exposeMetrics>>
 
 const statusPart = Effect.fnUntraced(function* (request: Request, reader: "program" | "browser") {

@@ -121,6 +121,10 @@ export const table = (cells: ReadonlyArray<ReadonlyArray<string>>): string => {
     .join("\n")
 }
 
+/** Lines beside a label in a column of its own. */
+export const labelled = (label: string, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
+  lines.map((line, i) => `${(i === 0 ? label : "").padEnd(9)} ${line}`)
+
 const visibleValues = (values: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
   values.map((value) => (typeof value === "string" ? visibleLines(value) : value))
 

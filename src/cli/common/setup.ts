@@ -4,11 +4,13 @@ import { dirname, relative, resolve } from "node:path"
 import { Cause, Console, Effect, Exit, Option, type Schema } from "effect"
 import { Argument, Flag, Param, Primitive } from "effect/cli"
 import {
+  type DaemonConfig,
   dataDirIn,
   findTreasury,
   isTreasuries,
   loadDaemon,
   nameProblem,
+  type TreasuryEntry,
   treasuriesIn,
 } from "../../config/DaemonFile.ts"
 import { type Environment, lowerMode, ProcessContext, readEnvironment } from "../../config/Environment.ts"
@@ -71,6 +73,14 @@ export interface Chosen {
   readonly sharedUrlFile?: string | undefined
 }
 
+/** One of several treasuries, as a command's choice. */
+export const chosenIn = (config: DaemonConfig, { name, file }: TreasuryEntry): Chosen => ({
+  config: [file],
+  data: Option.none(),
+  ownDir: dataDirIn(config, name),
+  sharedUrlFile: config.postgresUrlFile,
+})
+
 /** The choice, narrowed to one treasury where a folder holds several. */
 export const chosenTreasury = Effect.fnUntraced(function* (chosen: Chosen) {
   const named = Option.getOrUndefined(chosen.treasury ?? Option.none())
@@ -83,13 +93,8 @@ export const chosenTreasury = Effect.fnUntraced(function* (chosen: Chosen) {
   const config = yield* daemonIn(dir)
   const all = treasuriesIn(config)
   const entry = named === undefined && all.length === 1 ? all[0]! : yield* findTreasury(config, named, all)
-  return {
-    ...chosen,
-    file: Option.none(),
-    config: [entry.file, ...filesOf(chosen).slice(1)],
-    ownDir: dataDirIn(config, entry.name),
-    sharedUrlFile: config.postgresUrlFile,
-  }
+  const files = [entry.file, ...filesOf(chosen).slice(1)]
+  return { ...chosen, ...chosenIn(config, entry), data: chosen.data, file: Option.none(), config: files }
 })
 
 /** The named folder of several treasuries, or the working directory if it is one; else undefined. */
@@ -111,16 +116,7 @@ export const daemonIn = Effect.fnUntraced(function* (dir: string) {
 export const eachTreasury = Effect.fnUntraced(function* (dir: string) {
   const config = yield* daemonIn(dir)
   const all = treasuriesIn(config)
-  return all.map((entry) => ({
-    ...entry,
-    problem: nameProblem(entry, all),
-    chosen: {
-      config: [entry.file],
-      data: Option.none<string>(),
-      ownDir: dataDirIn(config, entry.name),
-      sharedUrlFile: config.postgresUrlFile,
-    } satisfies Chosen,
-  }))
+  return all.map((entry) => ({ ...entry, problem: nameProblem(entry, all), chosen: chosenIn(config, entry) }))
 })
 
 /** Inputs of a command. */

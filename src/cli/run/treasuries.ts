@@ -4,7 +4,6 @@ import { Cause, Clock, Effect, Exit, FiberMap, Layer, Option, Random } from "eff
 import { HttpClient } from "effect/http"
 import {
   type DaemonConfig,
-  dataDirIn,
   nameProblem,
   noTreasury,
   sharedKeys,
@@ -30,7 +29,7 @@ import type { LeaseHolder } from "../../store/database/Connections.ts"
 import { CommandFlags, logEvent } from "../../telemetry/Logging.ts"
 import { fleetMetrics, mergeMetrics } from "../../telemetry/Metrics.ts"
 import { failWith } from "../common/output.ts"
-import { type Chosen, daemonIn } from "../common/setup.ts"
+import { type Chosen, chosenIn, daemonIn } from "../common/setup.ts"
 import { loggingLayer } from "./logging.ts"
 import { onHangup, ProcessSignals, passSignals } from "./signals.ts"
 import { checkedSetup, storeText } from "./sound.ts"
@@ -248,13 +247,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
     const wrong = nameProblem(entry, yield* readEntries(config))
     if (wrong !== undefined) return yield* wrong
   }
-  const { found, warnings } = yield* checkedSetup({
-    config: [entry.file],
-    data: Option.none(),
-    ownDir: dataDirIn(config, entry.name),
-    sharedUrlFile: config.postgresUrlFile,
-    sandbox: false,
-  })
+  const { found, warnings } = yield* checkedSetup({ ...chosenIn(config, entry), sandbox: false })
   if (found.treasury.name !== entry.name) {
     const remedy = 'write it as one line: "name: ..."'
     return yield* configProblem(entry.file, `its name is ${found.treasury.name}, read as ${entry.name}`, remedy)
