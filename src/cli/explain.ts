@@ -96,7 +96,7 @@ export const explainText = (answer: AsJson<Explained>, isRunning: boolean): stri
     case "notify":
       return notifyText(answer)
     case "past":
-      return pastText(answer)
+      return [...stoppedText(isRunning), pastText(answer)].join("\n\n")
     case "payment":
       return paymentText(answer)
   }

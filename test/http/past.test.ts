@@ -17,11 +17,11 @@ import { at as field, request as get } from "../support/TestClient.ts"
 const start = 1_800_000_000_000
 
 /** What the command line would print of an answer. */
-const told = (treasury: Treasury, name: string, at?: number, subject?: string) =>
+const told = (treasury: Treasury, name: string, at?: number, subject?: string, isRunning = true) =>
   Effect.map(explanationOf({ treasury, mode: "live" }, { name, at, subject }), (answer) =>
     "problem" in answer
       ? `${answer.status}: ${answer.problem}; ${answer.remedy}`
-      : explainText(JSON.parse(toJson(answer)) as AsJson<Explained>, true),
+      : explainText(JSON.parse(toJson(answer)) as AsJson<Explained>, isRunning),
   )
 
 describe("what a rule did at a time", () => {
@@ -59,6 +59,9 @@ describe("a time in which no daemon ran", () => {
       yield* noteStart()
       for (let i = 0; i < 8; i++) yield* round({ treasury, ...options }, sandbox)
       assert.match(yield* told(treasury, "keep-bob", start + 7_000), /(had nothing|held|acted) .*\n {2}since /)
+      yield* TestClock.setTime(at(0, 40))
+      const gone = yield* told(treasury, "keep-bob", at(0, 30), "bob", false)
+      assert.match(gone, /^no daemon runs: computed from what its database holds\n\nkeep-bob bob\/USDT had nothing/)
       yield* begin(1)
       const killed = yield* told(treasury, "keep-bob", at(0, 30))
       assert.match(
