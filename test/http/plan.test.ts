@@ -236,7 +236,10 @@ describe("the commands explain and plan", () => {
         subjects: [{ subject: "hot/USDT" }],
       })
       const then = yield* call("explain", "keep", "--at", "30s")
-      assert.match(then.stdout, /^keep hot\/USDT: nothing is known of |held at /)
+      assert.match(
+        then.stdout,
+        /^no daemon runs: .*\n\nkeep hot\/USDT: nothing is known of |^no daemon runs: .*\n\n.* held at /,
+      )
       for (const [code, says, args] of [
         [4, /did you mean "keep"\?\n$/, ["explain", "kepp"]],
         [4, /journal knows no payment/, ["explain", "0".repeat(64)]],
