@@ -46,6 +46,12 @@ export const remedyOf = (reason: string, detail = ""): string => {
   return end === "file" ? `${resume}, which removes the HALT file` : resume
 }
 
+/** The same for a halt as `haltText` names it. */
+export const remedyOfText = (text: string): string => {
+  const [, reason = "operator", detail] = /^\(([a-z ]+)\): (.*)$/s.exec(text) ?? []
+  return remedyOf(reason.replaceAll(" ", "_"), detail)
+}
+
 /**
  * Assertions of the money path; a broken one stops money, never the alerts. `stored_bytes`: what is about to be sent is
  * not what was stored. `legal_moves`: a row was about to leave its diagram, or a final one to change. `constraints`:

@@ -131,7 +131,7 @@ const cases = {
   halted: {
     store: Effect.flatMap(Controls, (controls) => controls.halt("foreign_payment", "who was that")),
     says: /^\(foreign payment\): who was that$/,
-    after: /"cofferer resume --reason TEXT"/,
+    after: /^the halt ends: if these payments were meant: "cofferer adopt --reason TEXT"; if not/,
   },
   paused: {
     store: pause("party:reserve", now + 600_000),
