@@ -1,5 +1,6 @@
 import { type ApprovalGroup, groupText, lateFrom, waitText } from "../domain/Approval.ts"
 import { sumText } from "../domain/Decision.ts"
+import type { HaltInForce } from "../domain/Halt.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { nanosOf, timeText } from "../domain/Time.ts"
@@ -18,7 +19,7 @@ export type OperatorAnswer = Extract<WorldEvent, { kind: "approve" | "reject" }>
 interface SigningMoment {
   readonly now: number
   readonly silentSince: number | undefined
-  readonly halts: ReadonlyArray<string>
+  readonly halts: ReadonlyArray<HaltInForce>
   readonly pauses: ReadonlyArray<{ readonly scope: string }>
 }
 

@@ -1,3 +1,4 @@
+import { type HaltInForce, remedyOf } from "../domain/Halt.ts"
 import { dayMillis, nanosOf } from "../domain/Time.ts"
 import type { AlertRule } from "../rules/Condition.ts"
 import { reachOf } from "../rules/checks/history.ts"
@@ -27,7 +28,7 @@ interface State {
   begun: boolean
   /** Unix milliseconds since when no gateway answers. */
   silentSince: number | undefined
-  readonly halts: Array<string>
+  readonly halts: Array<HaltInForce>
   pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string; readonly until?: number }>
   listed: Map<string, NonNullable<ReturnType<NonNullable<Snapshot["listed"]>["get"]>>>
   readonly memories: Map<string, RuleMemory>
@@ -143,7 +144,7 @@ export const apply = (play: Play, event: WorldEvent): void => {
   const { state } = play
   touchAll(play)
   if (event.kind === "asset") applyAsset(play, event)
-  else if (event.kind === "halt") state.halts.push(event.reason)
+  else if (event.kind === "halt") state.halts.push({ text: event.reason, remedy: remedyOf("operator") })
   else if (event.kind === "pause") {
     const { scope, reason, until } = event
     state.pauses = [...state.pauses, { scope, reason, ...(until === undefined ? {} : { until }) }]

@@ -46,11 +46,16 @@ export const remedyOf = (reason: string, detail = ""): string => {
   return end === "file" ? `${resume}, which removes the HALT file` : resume
 }
 
-/** The same for a halt as `haltText` names it. */
-export const remedyOfText = (text: string): string => {
-  const [, reason = "operator", detail] = /^\(([a-z ]+)\): (.*)$/s.exec(text) ?? []
-  return remedyOf(reason.replaceAll(" ", "_"), detail)
+/** A halt as rules see it: its words after "halted", and what ends it. */
+export interface HaltInForce {
+  readonly text: string
+  readonly remedy: string
 }
+
+export const haltInForce = (halt: { readonly reason: string; readonly detail: string }): HaltInForce => ({
+  text: haltText(halt),
+  remedy: remedyOf(halt.reason, halt.detail),
+})
 
 /**
  * Assertions of the money path; a broken one stops money, never the alerts. `stored_bytes`: what is about to be sent is

@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { type AccountKey, general, totalTypes } from "../domain/Balance.ts"
-import { haltText } from "../domain/Halt.ts"
+import { haltInForce } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { dayMillis, millisOf } from "../domain/Time.ts"
 import type { BalanceKind } from "../rules/Account.ts"
@@ -69,7 +69,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
   const catchingUp = (yield* drifts.isChecked) ? undefined : unchecked
   const drifting = yield* drifts.all
   const disagreement = (yield* (yield* disagreed).now)?.detail
-  const halts = (yield* controls.halts).map(haltText)
+  const halts = (yield* controls.halts).map(haltInForce)
   const pauses = yield* controls.pauses
   const chainUnsettled = yield* (yield* ChainState).oddWork
   const drifted = drifting.map(({ party, asset, type }) => [party, asset, type])

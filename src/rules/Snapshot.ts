@@ -1,4 +1,5 @@
 import type { AssetStatusWord } from "../domain/Asset.ts"
+import type { HaltInForce } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { dayMillis, millisOf } from "../domain/Time.ts"
 import type { BalanceKind, PinnedAsset, Share } from "./Account.ts"
@@ -77,8 +78,7 @@ export interface Snapshot {
   readonly settled: ReadonlyArray<Intent>
   /** Funding requests: open ones, and those that ended a short time ago. */
   readonly requests: ReadonlyArray<FundingRequest>
-  /** Halts in force, each as `haltText` names it. */
-  readonly halts: ReadonlyArray<string>
+  readonly halts: ReadonlyArray<HaltInForce>
   /** Why the network's work parameters are not valid, as text; undefined if they are. */
   readonly chainUnsettled: string | undefined
   /** Rules whose condition holds, even if something keeps them from acting. */

@@ -14,7 +14,7 @@ import { type Snapshot, transferParametersOf } from "../../src/rules/Snapshot.ts
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { idleTimer, subjectFacts, type Timer } from "../../src/rules/SubjectFacts.ts"
 import { intentOf } from "../support/Payments.ts"
-import { calmSnapshot, plainParty, plainRule } from "../support/Rules.ts"
+import { calmSnapshot, halted, plainParty, plainRule } from "../support/Rules.ts"
 
 const usdt = { symbol: "USDT", id: "ab".repeat(32), decimals: 2 }
 const units = (n: number): BaseUnits => baseUnits(BigInt(Math.round(n * 100)))
@@ -121,7 +121,7 @@ describe("a top-up", () => {
 
   /** World, timer, rule → the reason, and the number that decided. */
   const holds: ReadonlyArray<readonly [string, World, Partial<TopUpRule>, Timer, RegExp]> = [
-    ["halted", { snapshot: { halts: ["by ana: audit"] } }, {}, ripe, /by ana: audit/],
+    ["halted", { snapshot: { halts: [halted] } }, {}, ripe, /by ana: audit/],
     [
       "paused",
       { snapshot: { pauses: [{ scope: "party:reserve", reason: "audit" }] } },
@@ -203,7 +203,7 @@ describe("a top-up", () => {
   })
 
   it("names the first reason in the order of precedence", () => {
-    const decision = run({ snapshot: { halts: ["operator"], pauses: [{ scope: "all", reason: "x" }] } })
+    const decision = run({ snapshot: { halts: [halted], pauses: [{ scope: "all", reason: "x" }] } })
     assert.strictEqual(decision._tag === "Hold" && decision.reason, "halted")
   })
 

@@ -13,7 +13,7 @@ import { subjectsOf } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { intentOf as intentWith } from "../support/Payments.ts"
-import { calmSnapshot, plainRule } from "../support/Rules.ts"
+import { calmSnapshot, halted, plainRule } from "../support/Rules.ts"
 
 const now = 1_800_000_000_000
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 0 }
@@ -136,7 +136,7 @@ const snapshotOf = (dice: Dice): Snapshot => {
     ),
     open: intents.filter(({ state }) => !isFinalIntent(state)),
     settled: intents.filter(({ state }) => isFinalIntent(state)),
-    halts: rarely(dice) ? ["operator"] : [],
+    halts: rarely(dice) ? [halted] : [],
     pauses: rarely(dice) ? [{ scope: dice.pick(["all", "rule:keep", "lock:keep", "party:eve"])!, reason: "x" }] : [],
     catchingUp: maybe("not yet compared"),
     disagreement: maybe("b shows other balances"),

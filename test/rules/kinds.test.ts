@@ -13,7 +13,7 @@ import { subjectsOf } from "../../src/rules/Subject.ts"
 import type { Memory } from "../../src/rules/SubjectFacts.ts"
 import { step } from "../../src/rules/step.ts"
 import { intentOf } from "../support/Payments.ts"
-import { calmSnapshot, plainParty, plainRule } from "../support/Rules.ts"
+import { calmSnapshot, halted, plainParty, plainRule } from "../support/Rules.ts"
 
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 0 }
 const now = Date.parse("2026-03-29T00:30:00Z")
@@ -357,8 +357,8 @@ describe("a payout", () => {
   })
 
   it("stays due while something holds it", () => {
-    const halted = at("2026-01-10T02:00:00Z", { halts: ["operator"] })
-    const judged = decide(subjectsOf(rule)[0]!, halted, done("2026-01-09T01:30:00Z"))
+    const now = at("2026-01-10T02:00:00Z", { halts: [halted] })
+    const judged = decide(subjectsOf(rule)[0]!, now, done("2026-01-09T01:30:00Z"))
     assert.strictEqual(judged.decision._tag === "Hold" && judged.decision.reason, "halted")
     assert.isUndefined(judged.concluded)
   })

@@ -11,7 +11,7 @@ import { type Snapshot, transferParametersOf } from "../../src/rules/Snapshot.ts
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import type { Timer } from "../../src/rules/SubjectFacts.ts"
 import { intentOf } from "../support/Payments.ts"
-import { calmSnapshot, plainParty, plainRule } from "../support/Rules.ts"
+import { calmSnapshot, halted, plainParty, plainRule } from "../support/Rules.ts"
 
 const now = 1_800_000_000_000
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 0 }
@@ -112,7 +112,7 @@ const never = { name: "never", weekdays: new Set<number>(), spans: [], location:
 
 /** What makes each reason true, whatever else is. Those that cannot be true together are named beside it. */
 const spoilers: ReadonlyArray<readonly [HoldReason, (world: World) => World, ReadonlyArray<HoldReason>?]> = [
-  ["halted", (w) => seen(w, { halts: ["operator"] })],
+  ["halted", (w) => seen(w, { halts: [halted] })],
   ["paused", (w) => seen(w, { pauses: [...w.snapshot.pauses, { scope: "rule:keep", reason: "x" }] })],
   ["maintenance", (w) => ruled(w, { maintenance: [{ name: "audit", from: now - 1, until: now + 1 }] })],
   ["outside_hours", (w) => ruled(w, { during: never })],

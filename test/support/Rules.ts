@@ -1,3 +1,4 @@
+import { haltInForce } from "../../src/domain/Halt.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Party } from "../../src/rules/Account.ts"
 import type { RuleBase } from "../../src/rules/Rule.ts"
@@ -61,3 +62,5 @@ export const plainParty = (name: string, more: Partial<Party> = {}): Party => ({
   transfersKept: 0,
   ...more,
 })
+
+export const halted = haltInForce({ reason: "operator", detail: "ana: audit" })

@@ -89,7 +89,7 @@ const lockOf = ({ subject, snapshot }: SubjectFacts) =>
 export const stops: ReadonlyArray<Check> = [
   {
     reason: "halted",
-    held: ({ snapshot: { halts } }) => (halts.length > 0 ? halts.join("; ") : undefined),
+    held: ({ snapshot: { halts } }) => (halts.length > 0 ? halts.map(({ text }) => text).join("; ") : undefined),
     passed: () => "nothing is halted",
   },
   {

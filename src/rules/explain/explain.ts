@@ -1,6 +1,5 @@
 import { formatAmount } from "../../domain/Amount.ts"
 import { type Decision, type HoldReason, holdText } from "../../domain/Decision.ts"
-import { remedyOfText } from "../../domain/Halt.ts"
 import { timeText } from "../../domain/Time.ts"
 import { accountName } from "../Account.ts"
 import { judgeSubject } from "../checks/decide.ts"
@@ -212,7 +211,7 @@ const needBegins = (facts: SubjectFacts): string => {
 
 /** Event that ends a reason where time alone does not; `needs` lists acts of people. */
 export const endedBy: Readonly<Record<HoldReason, (facts: SubjectFacts) => string>> = {
-  halted: ({ snapshot }) => `the halt ends: ${[...new Set(snapshot.halts.map(remedyOfText))].join("; ")}`,
+  halted: ({ snapshot }) => `the halt ends: ${[...new Set(snapshot.halts.map(({ remedy }) => remedy))].join("; ")}`,
   paused: (facts) => {
     const scopes = [...new Set(pausesOf(facts).map(({ scope }) => scope))]
     const commands = scopes.map((scope) => `"cofferer resume --scope ${scope} --reason TEXT"`)
