@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { Clock, Effect } from "effect"
 import { alertLoop, heartbeatLoop, noteWritten, remindersOf } from "./alerts/AlertLoop.ts"
 import { ConfigInForce } from "./config/ConfigInForce.ts"
-import { readHaltFile, version } from "./config/files.ts"
+import { readLiveHalt, version } from "./config/files.ts"
 import { engineLoop } from "./engine/Engine.ts"
 import { neededOf, operatorsInForce } from "./http/agreeing.ts"
 import { noteHaltFile } from "./http/controlVerbs.ts"
@@ -81,7 +81,8 @@ const checkStore = Effect.fnUntraced(function* ({ mode, dataDir }: DaemonOptions
  */
 const applyHaltFile = Effect.fnUntraced(function* ({ dataDir, postgresUrlFile }: DaemonOptions) {
   const controls = yield* Controls
-  if ((yield* readHaltFile(dataDir)) !== undefined) return yield* noteHaltFile(dataDir)
+  const said = yield* readLiveHalt(dataDir)
+  if (said !== undefined) return yield* noteHaltFile(said)
   const isKept = postgresUrlFile !== undefined || neededOf(yield* operatorsInForce) > 0
   if (!isKept) yield* controls.release("halt_file", "the HALT file is gone")
 })

@@ -1,4 +1,4 @@
-import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { closeSync, constants, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Redacted, Schema } from "effect"
 import { mapSecrets, secretFilesIn } from "./schema/Receivers.ts"
@@ -29,14 +29,29 @@ export const haltFile = (dataDir: string): string => join(dataDir, "HALT")
 
 const haltBytesMax = 64_000
 
+/** True also for a link to nothing, and where this cannot be known: a stop in doubt counts. */
+const isThere = (file: string): boolean => {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true
+  }
+}
+
 /** Content of the HALT file; undefined if there is none. */
 export const readHaltFile = (dataDir: string): Effect.Effect<string | undefined> =>
   Effect.sync(() => {
     const file = haltFile(dataDir)
-    if (!existsSync(file)) return undefined
+    if (!isThere(file)) return undefined
     const text = readUtf8(file, haltBytesMax)
     return typeof text === "string" ? text.trim().slice(0, 256) || "no reason given" : "it cannot be read"
   })
+
+/** The same for a daemon, whose directory was there: if it is moved away, nobody at the old place could stop it. */
+export const readLiveHalt = (dataDir: string): Effect.Effect<string | undefined> =>
+  Effect.map(readHaltFile(dataDir), (said) =>
+    said === undefined && !isThere(dataDir) ? `${dataDir} is gone; move it back, or restart at its new place` : said,
+  )
 
 const haltProblem = (dataDir: string, act: "written" | "removed", remedy: string) => (error: unknown) =>
   configProblem(haltFile(dataDir), `cannot be ${act} (${(error as NodeJS.ErrnoException).code})`, remedy)
@@ -54,7 +69,7 @@ export const writeHaltFile = (dataDir: string, reason: string): Effect.Effect<vo
         }
       } catch (error) {
         // A full disk takes the name and not the reason: the name alone halts.
-        if ((error as NodeJS.ErrnoException).code !== "ENOSPC" || !existsSync(haltFile(dataDir))) throw error
+        if ((error as NodeJS.ErrnoException).code !== "ENOSPC" || !isThere(haltFile(dataDir))) throw error
       }
     },
     catch: haltProblem(dataDir, "written", "write it by hand"),
@@ -65,7 +80,7 @@ export const removeHaltFile = (dataDir: string): Effect.Effect<boolean, ConfigEr
   Effect.try({
     try: () => {
       const file = haltFile(dataDir)
-      if (!existsSync(file)) return false
+      if (!isThere(file)) return false
       rmSync(file)
       return true
     },

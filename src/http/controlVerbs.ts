@@ -139,17 +139,14 @@ export const haltAll = Effect.fnUntraced(function* ({ reason, author }: typeof H
   return { halted: true }
 })
 
-/** Text of a HALT file that is not in force yet as a halt, and is to be one; undefined if there is none. */
-const newHaltFile = Effect.fnUntraced(function* (dataDir: string) {
-  const said = yield* readHaltFile(dataDir)
-  if (said === undefined) return undefined
-  return isHaltedFor(yield* (yield* Controls).halts, "halt_file", said) ? undefined : said
+/** True for the text of a HALT file that is not in force yet as a halt, and is to be one. */
+const isNewHalt = Effect.fnUntraced(function* (said: string | undefined) {
+  return said !== undefined && !isHaltedFor(yield* (yield* Controls).halts, "halt_file", said)
 })
 
-/** Halts by a HALT file, unless that halt is in force. */
-export const noteHaltFile = Effect.fnUntraced(function* (dataDir: string) {
-  const said = yield* newHaltFile(dataDir)
-  if (said !== undefined) yield* haltSigning("halt_file", said)
+/** Halts by what a HALT file says, unless that halt is in force. */
+export const noteHaltFile = Effect.fnUntraced(function* (said: string | undefined) {
+  if (said !== undefined && (yield* isNewHalt(said))) yield* haltSigning("halt_file", said)
 })
 
 /** Halts and locks set by the program that a resume would end. */
@@ -181,7 +178,8 @@ export const resumeScope = Effect.fnUntraced(function* (
   const unknown = scopeProblem(where.treasury, asked.scope, yield* (yield* Controls).pauses)
   if (unknown !== undefined) return unknown
   // A HALT file that no daemon has read yet counts as a halt: with operators, nobody removes it alone.
-  if (asked.scope === "all" && neededOf(yield* operatorsInForce) > 0) yield* noteHaltFile(where.dataDir)
+  const isJoint = asked.scope === "all" && neededOf(yield* operatorsInForce) > 0
+  if (isJoint) yield* noteHaltFile(yield* readHaltFile(where.dataDir))
   // One transaction: a halt that comes meanwhile is in what the operators sign, or is not ended.
   const ended = (yield* Database).write(resume(where, asked))
   return yield* agreeing(where.treasury, signature, ended)
@@ -189,7 +187,7 @@ export const resumeScope = Effect.fnUntraced(function* (
 
 const resume = Effect.fnUntraced(function* (where: StoreOwner, asked: Omit<typeof ResumeBody.Type, "signature">) {
   const { scope, reason } = asked
-  const isNew = scope === "all" && (yield* newHaltFile(where.dataDir)) !== undefined
+  const isNew = scope === "all" && (yield* isNewHalt(yield* readHaltFile(where.dataDir)))
   if (isNew && neededOf(yield* operatorsInForce) > 0) return problem("a HALT file came meanwhile", 409, "try again")
   const ends = yield* endedBy(scope)
   const isOwn = ends.halts.length + ends.stops.length === 0

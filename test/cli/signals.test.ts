@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from "node:fs"
+import { renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Queue } from "effect"
@@ -75,5 +75,13 @@ describe("a daemon that runs", () => {
     assert.strictEqual(resumed.code, 0, resumed.stderr)
     assert.notInclude(resumed.stdout, "still halted")
     assert.throws(() => rmSync(haltFile(data)), /ENOENT/)
+  })
+
+  plainIt("halts while its data directory is elsewhere, where no HALT file stops it", async () => {
+    renameSync(data, `${data}-moved`)
+    await daemon.line(lineWith("signing halted", `${data} is gone`))
+    renameSync(`${data}-moved`, data)
+    const isHalted = async () => (await callCofferer(["status", "--data", data])).stdout.includes(`${data} is gone`)
+    while (await isHalted()) await daemon.blocks(1)
   })
 })
