@@ -9,6 +9,7 @@ import { Observations } from "../store/balances/Observations.ts"
 import { crashes } from "../store/controls/starts.ts"
 import { DiskSpace, enoughSpace } from "../store/database/DiskSpace.ts"
 import { recordOf, Settings } from "../store/database/Settings.ts"
+import { ChainState } from "../store/network/ChainState.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { passedMillis, quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { framings } from "../tx/Transaction.ts"
@@ -141,7 +142,7 @@ export const readFacts = Effect.fnUntraced(function* (
     gap: clockGap(now, blockAgeSeconds === null ? undefined : now - blockAgeSeconds * 1_000, maxAgeMillis),
     disk: { dir, free: space.free, low: enoughSpace(space) * (isLow ? endShare : 1) },
     refusedReload: refused?.detail,
-    quarantine: yield* readQuarantine(view),
+    quarantine: yield* readQuarantine(view.mode, treasury.network.chainId),
     undelivered: yield* readUndelivered(pending, now),
     muted: new Set<string>(muted),
     outOfBand: yield* readOutOfBand(treasury, view, now),
@@ -161,10 +162,12 @@ const readUndecoded = Effect.fnUntraced(function* ({ network: { framing } }: Tre
 })
 
 /** End of the wait for another copy of the database; without a daemon by the usual time of a block. */
-const readQuarantine = Effect.fnUntraced(function* ({ mode, height }: Pick<View, "mode" | "height">) {
+const readQuarantine = Effect.fnUntraced(function* (mode: View["mode"], chainId: string) {
   const until = mode === "live" ? yield* quarantinedUntil : undefined
   if (until === undefined) return undefined
   const millis = yield* (yield* Observations).blockMillis
-  const seconds = until === null ? null : (Math.max(0, Number(until - BigInt(height)) * millis) + passedMillis) / 1_000
+  const { accepted } = yield* (yield* ChainState).acceptedHead(chainId)
+  const blocks = until === null || accepted === undefined ? undefined : until - accepted.height
+  const seconds = blocks === undefined ? null : (Math.max(0, Number(blocks) * millis) + passedMillis) / 1_000
   return { until: until === null ? null : String(until), seconds }
 })

@@ -208,13 +208,19 @@ describe("keys that are new, where nothing is listed", () => {
       function* (options, world) {
         const clearance = yield* Clearance
         let begun = 0
+        let told: string | undefined
+        yield* pass(world, 500, Effect.void)
         for (let i = 0; i < 80; i++) {
           yield* pass(world, 5, round(options, world))
           if ((yield* (yield* Settings).get(quarantineKey)) === "pending") begun++
           const lacking = yield* Effect.forEach([alice, publicKeyOf("test", "carol")], clearance.lacking)
           if (lacking.every((why) => why === undefined)) break
+          const { conditions } = yield* readView()
+          told = conditions.find(({ condition }) => condition === "signing_waits")?.text
         }
         assert.strictEqual(begun, 1)
+        // The rows name no block here: the head does.
+        assert.include(told, "has been passed for 30 s, in less than 1 min")
       },
       { scenario: { profile: "specification" }, isNew: true },
     ),
