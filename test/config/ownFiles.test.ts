@@ -18,6 +18,7 @@ import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
 import { socketOf } from "../../src/cli/common/client.ts"
 import { refuseMarkFolder, secureDataDir, writableByOthers } from "../../src/config/ownFiles.ts"
+import { socketFile } from "../../src/http/ControlServer.ts"
 
 const dir = realpathSync(mkdtempSync(join(tmpdir(), "cofferer-own-")))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -106,6 +107,14 @@ describe("a data directory", () => {
     assert.match(done._tag === "Failure" ? done.failure.message : "", /foreign-link {2}is a link of user 1002/)
     const trusted = socketOf(link)
     assert.match("problem" in trusted ? trusted.problem : "", /foreign-link is a link of user 1002/)
+  })
+
+  it("whose socket cannot be looked at is refused with its reason, and not taken for one without a daemon", () => {
+    const data = join(dir, "unreadable")
+    mkdirSync(data, { mode: 0o700 })
+    // As a directory that this user may not enter, and for root too: a link to itself.
+    symlinkSync(socketFile, join(data, socketFile))
+    assert.deepStrictEqual(socketOf(data), { problem: `${data} cannot be read (ELOOP)` })
   })
 
   const foreign = ["cofferer.db", "cofferer.db-journal", "read-token", ""]

@@ -64,7 +64,8 @@ export const socketOf = (dataDir: string): { readonly socketPath: string } | { r
     if (link !== undefined) return { problem: `${dataDir} ${link}` }
     const real = realpathSync(dataDir)
     const { uid, mode } = statSync(real)
-    if (!existsSync(join(real, socketFile))) return { socketPath }
+    // A directory that this user may not enter is told here; connecting would only say EACCES.
+    statSync(join(real, socketFile))
     const own = thisUser().uid
     if (uid !== own && own !== 0) return { problem: `${dataDir} belongs to user ${uid}` }
     if ((mode & 0o077) === 0) return { socketPath: join(real, socketFile) }
