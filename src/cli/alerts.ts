@@ -15,7 +15,7 @@ import {
 import { problem } from "../http/stories.ts"
 import { noDaemonLine, throughDaemon } from "./common/client.ts"
 import { failWith, printResult, table } from "./common/output.ts"
-import { commonFlags, optionalText, switchFlag, userName } from "./common/setup.ts"
+import { commonFlags, limitFlag, optionalText, switchFlag, userName } from "./common/setup.ts"
 import { reasonFlag } from "./controls.ts"
 
 const instant = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
@@ -33,10 +33,7 @@ const list = Command.make(
   "list",
   {
     all: switchFlag("all", "Show resolved alerts too"),
-    limit: Flag.Int("limit").pipe(
-      Flag.withDescription("Show at most this many alerts, the newest first; default 20"),
-      Flag.withDefault(20),
-    ),
+    limit: limitFlag("alerts"),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {

@@ -3,7 +3,7 @@ import { Argument, Command } from "effect/cli"
 import { DurationText, durationMillis, isDay, isInstant } from "../config/schema/Fields.ts"
 import { type HoldReason, restText } from "../domain/Decision.ts"
 import { timeText } from "../domain/Time.ts"
-import { ageText } from "../domain/text.ts"
+import { ageText, plural } from "../domain/text.ts"
 import {
   type AlertAnswer,
   type Asking,
@@ -171,7 +171,8 @@ const factsText = (
   const moving = underWay.map(
     (p) => `${p.short} ${words(p.state)}: ${p.amount} ${asset} ${p.from} -> ${p.to} (${p.rule})`,
   )
-  const timer = firing === null ? [] : [`true for ${timeText(now - firing.since)}, seen ${firing.observations} times`]
+  const timer =
+    firing === null ? [] : [`true for ${timeText(now - firing.since)}, seen ${plural(firing.observations, "time")}`]
   return [
     ...labelled("observed", [...balances, ...timer]),
     ...labelled("policy", limits),

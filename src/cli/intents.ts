@@ -10,7 +10,7 @@ import { InFlight } from "../submitter/InFlight.ts"
 import { agreementFlags, matchesId, signAgreement } from "./approve.ts"
 import { noDaemonLine, throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
-import { type Chosen, commonFlags, type Setup, switchFlag, textArgument, userName } from "./common/setup.ts"
+import { type Chosen, commonFlags, limitFlag, type Setup, switchFlag, textArgument, userName } from "./common/setup.ts"
 import { storyText } from "./common/storyText.ts"
 import { reasonFlag } from "./controls.ts"
 import { intentsText } from "./status.ts"
@@ -124,14 +124,7 @@ const show = Command.make(
 export const intents = Command.make(
   "intents",
   {
-    limit: Flag.Int("limit").pipe(
-      Flag.filter(
-        (count) => count > 0,
-        (count) => `--limit ${count} is not a number from 1 on`,
-      ),
-      Flag.withDescription("Show at most this many payments, the newest first; default 20"),
-      Flag.withDefault(20),
-    ),
+    limit: limitFlag("payments"),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {

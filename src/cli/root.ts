@@ -98,7 +98,10 @@ const wrongCallText = (commandPath: ReadonlyArray<string>, error: Error): string
   const parts = partsOf(path).map(([name]) => name.slice(path.length + 1))
   if (command !== "" && parts.length > 0 && isEmpty(Reflect.get(error, "suggestions")))
     return `"${path}" is followed by one of ${parts.join(", ")}; "${command}" is none of them`
-  const [first = "", ...near] = error.message.replace(/(Expected: )?Schema validation failed: /, "").split(/\n\s*/)
+  const [first = "", ...near] = error.message
+    .replace(/(Expected: )?Schema validation failed: /, "")
+    .replace("a string representing a finite number", "a number")
+    .split(/\n\s*/)
   const meant = near.filter((line) => /^--?[a-z]{2}|^[a-z]/.test(line))
   return meant.length === 0 ? first : `${first}; did you mean ${meant.join(" or ")}?`
 }

@@ -25,6 +25,12 @@ describe("a wrong call is told in one line", () => {
     [["halt", "--reasn", "x"], /^cofferer: Unrecognized flag: --reasn.*; did you mean --reason\?$/],
     [["approve", "terms", "xyz"], /^cofferer: Invalid value for argument <hash>: "xyz"\. Expected 8 to 64 hex/],
     [["pause", "--reason", "x", "--for", "soon"], /^cofferer: Invalid value for flag --for: "soon"\. Expected/],
+    [
+      ["alerts", "list", "--limit", "0"],
+      /^cofferer: Invalid value for flag --limit: "0"\. Expected: a number from 1 on$/,
+    ],
+    [["intents", "--limit", "ten"], /^cofferer: Invalid value for flag --limit: "ten"\. Expected a number$/],
+    [["alerts", "ack", "x"], /^cofferer: Invalid value for argument <number>: "x"\. Expected a number$/],
     [["explain", "x", "--at", "5"], /^cofferer: Invalid value for flag --at: "5"\. Expected a duration back from now/],
     [["explain", "x", "--at", "2026-11-21T10:00"], /^cofferer: Invalid value for flag --at: .*or a time with its zone/],
     [

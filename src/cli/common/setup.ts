@@ -25,6 +25,16 @@ import { failWith, outputFlag } from "./output.ts"
 /** A flag without a value; default off. */
 export const switchFlag = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
+/** How many of a list are shown. Without the bound, none shown would read as none there. */
+export const limitFlag = (what: string) =>
+  Flag.Int("limit").pipe(
+    Flag.filter(
+      (count) => count > 0,
+      () => "a number from 1 on",
+    ),
+    Flag.withDescription(`Show at most this many ${what}, the newest first; default 20`),
+    Flag.withDefault(20),
+  )
 export const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 export const optionalOf = <A>(name: string, schema: Schema.ConstraintCodec<A, string>, description: string) =>

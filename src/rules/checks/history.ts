@@ -1,6 +1,7 @@
 import { sumText } from "../../domain/Decision.ts"
 import { type Intent, isFinalIntent } from "../../domain/Intent.ts"
 import { dayMillis, millisOf, nanosOf, timeText } from "../../domain/Time.ts"
+import { plural } from "../../domain/text.ts"
 import { type RuleAccount, receiverKey } from "../Account.ts"
 import type { PayingRule } from "../Rule.ts"
 import type { FundingRequest } from "../Snapshot.ts"
@@ -129,7 +130,7 @@ export const history: ReadonlyArray<Check> = [
       return `${needText(facts)}; ${wait}`
     },
     passed: ({ snapshot, timer }) =>
-      `so for ${timeText(snapshot.now - (timer.firingSince ?? snapshot.now))}, seen ${timer.observations} times`,
+      `so for ${timeText(snapshot.now - (timer.firingSince ?? snapshot.now))}, seen ${plural(timer.observations, "time")}`,
     ends: (facts) => (forLeft(facts) > 0 ? facts.snapshot.now + forLeft(facts) : undefined),
   },
   {
