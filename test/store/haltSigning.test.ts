@@ -23,6 +23,10 @@ const withStore = Effect.fnUntraced(function* (use: Work<Store>) {
 const sqlite = (errcode: number | undefined, message = "it failed") =>
   new StoreError({ operation: "move", cause: { reason: { cause: Object.assign(new Error(message), { errcode }) } } })
 
+/** The same of PostgreSQL, by its SQLSTATE. */
+const postgres = (code: string) =>
+  new StoreError({ operation: "move", cause: { reason: { cause: Object.assign(new Error("it failed"), { code }) } } })
+
 /** What a loop that fails so ends with, and what halts then. */
 const failed = Effect.fnUntraced(function* (error: StoreError) {
   const ended = yield* Effect.flip(haltingOnStoreErrors(Effect.fail(error)))
@@ -50,6 +54,12 @@ describe("a failure of the store", () => {
     },
     { name: "of a broken file ends all, and is doubt", error: sqlite(11), what: { ...unwritten, isDoubted: true } },
     { name: "of a file that is none ends all", error: sqlite(26), what: { ...unwritten, isDoubted: true } },
+    { name: "of a role that lost its rights ends all, and halts nothing", error: postgres("42501"), what: unwritten },
+    {
+      name: "of a statement that PostgreSQL refuses halts",
+      error: postgres("42601"),
+      what: { ...known, halts: ["store_error"] },
+    },
     { name: "of another kind halts", error: sqlite(18), what: { ...known, halts: ["store_error"] } },
     { name: "that SQLite did not name halts", error: sqlite(undefined), what: { ...known, halts: ["store_error"] } },
   ])("$name", ({ error, what }) => withStore(Effect.map(failed(error), (found) => assert.deepStrictEqual(found, what))))

@@ -18,9 +18,9 @@ const codeOf = (error: unknown): number | undefined =>
 
 /**
  * PostgreSQL's states in which it takes no writes: connection, role, endless conflicts, read-only, resources, locks,
- * operators, system, damage.
+ * operators, system, damage, a right that the role has lost.
  */
-const unwritableStates = /^(?:08|28|40|53|55|57|58|XX|25006|25P03)/
+const unwritableStates = /^(?:08|28|40|53|55|57|58|XX|25006|25P03|42501)/
 
 const kindOf = (error: unknown): "busy" | "constraint" | "unwritable" | undefined => {
   const refusal = refusalOf(error)
