@@ -91,16 +91,6 @@ export const movementOf = (intent: Intent, attempt: Attempt, ends: Ends): Moveme
   return ends.others.some((other) => mayHold(one, other, ends)) ? undefined : one
 }
 
-/**
- * True if the movement of a payment may be that of other open ones of the same account: of several in one block
- * together, while somebody else pays its receiver, or of one as small as its fee. A larger one would move more.
- */
-export const isAmbiguous = ({ payment: { amount }, feeMax }: Intent, open: ReadonlyArray<Intent>): boolean => {
-  const smaller = open.filter((other) => other.payment.amount <= amount + feeMax)
-  const most = smaller.reduce((sum, other) => sum + other.payment.amount + other.feeMax, 0n)
-  return most >= amount || smaller.some((other) => other.payment.amount <= feeMax)
-}
-
 /** By how much the payer's balance fell in each block that may hold the attempt, beyond what payments explain. */
 const fallsOf = (attempt: Attempt, { lost, others }: Ends): ReadonlyArray<Step> => {
   const after = signedAfterOf(attempt)

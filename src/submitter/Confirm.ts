@@ -17,7 +17,7 @@ import {
   quorumListing,
   sureHeight,
 } from "../payments/judgeAttempt.ts"
-import { isAmbiguous, movementOf } from "../payments/movements.ts"
+import { movementOf } from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -152,18 +152,20 @@ const expireUnsent = Effect.fnUntraced(function* (live: Live) {
   )
 })
 
-/** Confirms by the balances if no lookup is possible: by the exact movement, unless another open payment may be it. */
+/** Confirms by the balances if no lookup is possible: only with no other open payment, by the exact movement. */
 const byMovement = Effect.fnUntraced(function* (live: Live) {
   const { intent, attempt } = live
   const outbox = yield* Outbox
   const { gateways } = (yield* CycleConfig).treasury.network
-  const others = (yield* outbox.open).filter(
-    ({ id, payment: { fromKey, assetId } }) =>
-      id !== intent.id && fromKey === intent.payment.fromKey && assetId === intent.payment.assetId,
+  const alone = (yield* outbox.open).every(
+    (o) =>
+      o.id === intent.id ||
+      o.payment.fromKey !== intent.payment.fromKey ||
+      o.payment.assetId !== intent.payment.assetId,
   )
   // A withdrawal is visible at one end only, where other debits may be of the same amount.
-  const isClear = intent.command === "transfer" && !isAmbiguous(intent, others)
-  const movement = isClear ? movementOf(intent, attempt, yield* loadEnds(intent, attempt)) : undefined
+  const movement =
+    alone && intent.command === "transfer" ? movementOf(intent, attempt, yield* loadEnds(intent, attempt)) : undefined
   if (movement === undefined) return yield* escalateIfOverdue(live)
   const findings = yield* Findings
   const detail = `the balances of both ends moved by it at ${movement.settledAt}`

@@ -6,7 +6,6 @@ import {
   excessOf,
   hasFallen,
   hasMoved,
-  isAmbiguous,
   isInBalances,
   mayHaveLeft,
   movementOf,
@@ -100,19 +99,6 @@ describe("balances", () => {
       one,
       "another block shows the small one",
     )
-  })
-
-  it("are not clear where other open payments may have made them", () => {
-    const open = (...amounts: ReadonlyArray<bigint>) => amounts.map((amount) => payment(amount))
-    assert.isFalse(isAmbiguous(hundred, []))
-    assert.isTrue(isAmbiguous(hundred, open(100n)), "one alike")
-    assert.isTrue(isAmbiguous(hundred, open(105n)), "one that its fall and fee may be")
-    assert.isFalse(isAmbiguous(hundred, open(106n)), "one that moves more")
-    assert.isTrue(isAmbiguous(hundred, open(95n)), "one that may be it with the highest fee")
-    assert.isFalse(isAmbiguous(hundred, open(94n)))
-    assert.isTrue(isAmbiguous(hundred, open(47n, 48n)), "two together")
-    assert.isFalse(isAmbiguous(hundred, open(30n, 40n, 1_000n)))
-    assert.isTrue(isAmbiguous(hundred, open(5n)), "one as small as its fee")
   })
 
   it("show as many executions too many as no payment explains", () => {
