@@ -182,9 +182,10 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
     yield* eachTreasury(dir),
     ({ name, chosen }) =>
       Effect.gen(function* () {
-        const answer = yield* askDaemon(yield* dataDirOf(chosen), "/api/v1/status")
+        const dataDir = yield* dataDirOf(chosen)
+        const answer = yield* askDaemon(dataDir, "/api/v1/status")
         if (answer !== undefined) return { treasury: name, ...((yield* bodyOf(answer)) as View).sentence }
-        const waiting = yield* waitingIn(yield* dataDirOf(chosen), name)
+        const waiting = yield* waitingIn(dataDir, name)
         if (waiting !== undefined) return { treasury: name, ...waiting }
         const found = chosen.sharedUrlFile === undefined ? undefined : yield* setup(chosen)
         const view = found && (yield* Effect.provide(readElsewhere, storeLayer(found, "reader")))

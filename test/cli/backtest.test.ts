@@ -70,6 +70,8 @@ describe("backtest", () => {
     const { stdout } = await callCofferer(["backtest", "-c", file, "-d", data])
     assert.match(stdout, /^2 payments: 33,230.00 USDT, fees 2.00 USDT; 0 alerts$/m)
     assert.match(stdout, /line 1 {2}33,230 of 100,000 USDT \(33 %\) {2}2 of 10 transfers/)
+    const gone = await callCofferer(["backtest", "-c", file, "--payments", "payments.jsonl"])
+    assert.match(gone.stderr, /Unrecognized flag: --payments; payments come with the past of a data directory/)
     const past = await callCofferer(["backtest", "-c", file, "--history", "past.csv"])
     assert.match(past.stderr, /--history.*"gateway"/)
   })
