@@ -5,7 +5,7 @@ import { alertSubject } from "../rules/kinds/alerting.ts"
 import { byOpen } from "../rules/kinds/payoutNotices.ts"
 import type { Terms } from "../rules/policy/weakens.ts"
 import { isAlert, isPaying, isRehearsed, type PayoutRule, type Rule } from "../rules/Rule.ts"
-import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
+import { isRemoved, memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { lastUntil } from "../rules/Schedule.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { raise } from "../store/alerts/raise.ts"
@@ -139,9 +139,11 @@ const startedAt = (memory: RuleMemory, now: number): RuleMemory => {
 
 /** Clears the timer of a removed subject. An alert that ended with its rule is raised again once the rule is back. */
 const untimed = (memory: RuleMemory, isThere: boolean): RuleMemory => {
-  const { reason, firingSince } = memory
-  const held = isThere || reason === undefined ? memory : { ...memory, reason: undefined }
-  if (firingSince === undefined) return held
-  const ended = memory.subject === alertSubject ? { state: "inactive" as const, clearingSince: undefined } : {}
-  return { ...held, ...ended, firingSince: undefined, observations: 0 }
+  const held: RuleMemory =
+    isThere || isRemoved(memory)
+      ? memory
+      : { ...memory, state: "inactive", reason: undefined, detail: notInFile, clearingSince: undefined }
+  return held.firingSince === undefined ? held : { ...held, firingSince: undefined, observations: 0 }
 }
+
+const notInFile = "it is not in the treasury file"

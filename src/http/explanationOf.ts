@@ -13,7 +13,7 @@ import { explainSubject } from "../rules/explain/explain.ts"
 import { explainAlert } from "../rules/explain/explainAlert.ts"
 import { alertSubject } from "../rules/kinds/alerting.ts"
 import { isPaying, isRehearsed, type NotifyRule, type PayingRule } from "../rules/Rule.ts"
-import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
+import { isRemoved, memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import { lastAlertOf } from "../store/alerts/AlertQueue.ts"
 import { Observations } from "../store/balances/Observations.ts"
@@ -50,7 +50,7 @@ const alertAnswer = Effect.fnUntraced(function* (
         at: facts.now,
         knowledge,
         alert: explainAlert(rule, facts, memory),
-        decided: memory === undefined ? null : decidedIn(memory),
+        decided: decidedIn(memory),
         last: (yield* lastAlertOf(rule, facts.now)) ?? null,
       }
     }).pipe(Effect.provideService(CycleConfig, { treasury, mode })),
@@ -69,11 +69,11 @@ export interface Asking {
 /** Source of the balances. */
 type KnownBy = NonNullable<Effect.Success<ReturnType<typeof knownBy>>>
 
-const decidedIn = ({ reasonSince, reason, detail }: RuleMemory): StoredDecision => ({
-  at: reasonSince,
-  reason: reason ?? null,
-  detail,
-})
+const decidedIn = (memory: RuleMemory | undefined): StoredDecision | null => {
+  if (memory === undefined || isRemoved(memory)) return null
+  const { reasonSince, reason, detail } = memory
+  return { at: reasonSince, reason: reason ?? null, detail }
+}
 
 /** Why a rule acts or is silent, now or at a time; or how a payment came about, and where it is. */
 export const explanationOf = Effect.fn("Explain.explain")(function* (inForce: InForce, asking: Asking) {
@@ -123,7 +123,7 @@ const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRu
     .filter(({ memory }) => memory.rule === rule.name && named.names.includes(memory.subject))
     .map(({ outcome, before }) => ({
       ...explainSubject(outcome.facts),
-      decided: before === undefined ? null : decidedIn(before),
+      decided: decidedIn(before),
     }))
   return {
     about: "rule" as const,

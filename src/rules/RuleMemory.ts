@@ -8,7 +8,7 @@ export interface RuleMemory extends Memory {
   readonly rule: string
   readonly subject: string
   readonly state: RuleState
-  /** Why it holds; undefined while it acts. */
+  /** Why it holds; undefined while it acts, and where it was removed. */
   readonly reason: HoldReason | undefined
   readonly detail: string
   readonly reasonSince: number
@@ -17,6 +17,9 @@ export interface RuleMemory extends Memory {
   readonly alertedAt?: number | undefined
   readonly decidedAt: number
 }
+
+/** True if a changed file removed it: it does not act, and nothing holds it. */
+export const isRemoved = ({ state, reason }: RuleMemory): boolean => state === "inactive" && reason === undefined
 
 /** Key of a subject's memory. */
 export const memoryKey = (rule: string, subject: string): string => `${rule}|${subject}`

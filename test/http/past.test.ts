@@ -1,10 +1,11 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { AsJson } from "../../src/cli/common/client.ts"
 import { toJson } from "../../src/cli/common/output.ts"
 import { explainText } from "../../src/cli/explain.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
+import { adoptRules } from "../../src/engine/adoptRules.ts"
 import { type Explained, explanationOf } from "../../src/http/explanationOf.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { noteEnd, noteStart } from "../../src/store/controls/starts.ts"
@@ -47,6 +48,28 @@ describe("what a rule did at a time", () => {
       )
       assert.match(yield* told(treasury, "keep-bob", start + 3_600_000), /^400: that time has not come yet/)
       assert.match(yield* told(treasury, "nobody", start), /^404: no rule "nobody" has decided anything/)
+    }),
+  )
+})
+
+describe("a rule that is not in the file", () => {
+  it.effect("did nothing there, whatever it decided last, until it is back", () =>
+    flow(function* (options, sandbox) {
+      const { rules } = options.treasury
+      const without = { ...options.treasury, rules: [] }
+      const adopt = (now: typeof rules, before: typeof rules) => adoptRules(now, "live", undefined, before)
+      for (const rounds of [2, 8]) {
+        for (let i = 0; i < rounds; i++) yield* round(options, sandbox)
+        yield* adopt([], rules)
+        const removed = yield* Clock.currentTimeMillis
+        yield* TestClock.adjust("1 minute")
+        yield* adopt([], [])
+        const gone = yield* told(without, "keep-bob", removed + 30_000)
+        assert.match(gone, /^keep-bob bob\/USDT had nothing to do at \S+ \S+: it is not in the treasury file\n/)
+        assert.match(gone, /\n {2}after {5}nothing else yet$/)
+        yield* adopt(rules, [])
+        assert.match(yield* told(options.treasury, "keep-bob"), /\n {2}not evaluated yet\n/)
+      }
     }),
   )
 })

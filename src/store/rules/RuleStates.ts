@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { holdReasons } from "../../domain/Decision.ts"
-import { type Memories, memoryKey, type RuleMemory } from "../../rules/RuleMemory.ts"
+import { isRemoved, type Memories, memoryKey, type RuleMemory } from "../../rules/RuleMemory.ts"
 import { Big, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Settings } from "../database/Settings.ts"
@@ -78,12 +78,13 @@ export class RuleStates extends Context.Service<RuleStates, Decisions & Requests
             clearing_since = excluded.clearing_since, told_at = excluded.told_at`
           if (before?.state === memory.state && before.reason === memory.reason) return
           const at = yield* Clock.currentTimeMillis
+          const reason = isRemoved(memory) ? "in_band" : memory.reason
           yield* sql.write`INSERT INTO decisions ${sql.insert({
             at,
             rule: memory.rule,
             subject: memory.subject,
-            decision: memory.reason === undefined ? "act" : "hold",
-            reason: memory.reason ?? null,
+            decision: reason === undefined ? "act" : "hold",
+            reason: reason ?? null,
             detail: memory.detail,
           })}`
         },
