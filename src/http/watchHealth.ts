@@ -4,6 +4,7 @@ import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { alertAfterMillis, type ConditionName, conditionNames } from "../domain/alerts/healthConditions.ts"
 import { dayMillis } from "../domain/Time.ts"
 import { several } from "../domain/text.ts"
+import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { makeTrouble, type Noted } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
@@ -58,13 +59,20 @@ const watchLimits = Effect.fnUntraced(function* ({ policy, at }: View) {
   }
 })
 
-/** True while no answer shows that a condition of gateways is over, as at a start; `parts` are those it held for. */
-const isUnseen = (name: ConditionName, { gateways, quorum }: View["network"], parts: ReadonlyMap<string, unknown>) => {
+/** True while nothing shows that a condition is over, as at a start; `parts` are those it held for. */
+const isUnseen = Effect.fnUntraced(function* (
+  name: ConditionName,
+  { gateways, quorum }: View["network"],
+  parts: ReadonlyMap<string, unknown>,
+) {
+  if (name === "alerts_undelivered") {
+    return (yield* (yield* AlertQueue).pending).some(({ receiver, due }) => due > 0 && parts.has(receiver))
+  }
   const heard = gateways.filter(({ isHeard }) => isHeard).map((gateway) => gateway.name)
   if (name === "clock") return heard.length < quorum
   if (name !== "gateway_down" && name !== "wrong_chain") return false
   return gateways.some((one) => !heard.includes(one.name) && (parts.size === 0 || parts.has(one.name)))
-}
+})
 
 const partsKey = (name: ConditionName) => `${troubleKey(name)}/parts`
 
@@ -78,7 +86,7 @@ const watchOne = Effect.fnUntraced(function* (name: ConditionName, view: View) {
   const known = yield* parts.now
   const conditions = view.conditions as ReadonlyArray<HealthCondition>
   const holding = conditions.find(({ condition }) => condition === name)
-  if (holding === undefined && isUnseen(name, view.network, known)) return
+  if (holding === undefined && (yield* isUnseen(name, view.network, known))) return
   // Nobody is alerted to it any more: what stands ends.
   const found = afterMillis === undefined ? undefined : holding
   if (found === undefined) {

@@ -222,6 +222,26 @@ describe("a receiver that has not taken an alert", () => {
     }, setup),
   )
 
+  it.effect("is not said to be over by a restart, while an alert waits for it", () =>
+    flow(function* (options) {
+      const standing = Effect.map(listAlerts(100, "standing"), (all) =>
+        all.flatMap(({ name, seq }) => (name === "health" ? [seq] : [])),
+      )
+      yield* up(...names)
+      yield* waits("one", "ticket")
+      yield* pass(70, "desk")
+      const ticket = yield* standing
+      assert.strictEqual(ticket.length, 1)
+      yield* prepare(options)
+      for (const seconds of [30, 60]) {
+        yield* pass(seconds, "desk")
+        assert.deepStrictEqual(yield* standing, ticket)
+      }
+      yield* pass(10)
+      assert.deepStrictEqual(yield* standing, [])
+    }, setup),
+  )
+
   it.effect("has the time from each repetition on, whatever clock the alert was raised by", () =>
     flow(function* () {
       yield* up(...names)
