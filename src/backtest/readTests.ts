@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path"
+import { basename, dirname, resolve } from "node:path"
 import { Effect } from "effect"
 import { withCode } from "../config/code/withCode.ts"
 import { type Treasury, treasuryOf } from "../config/Treasury.ts"
@@ -40,6 +40,10 @@ const loadEmbedded = (document: YamlDocument, tree: PlacedMap): Effect.Effect<Tr
 /** Reads a file of tests. The treasury is that of `treasuryFiles`; if there are none, the file names or contains it. */
 export const readTests = Effect.fnUntraced(function* (file: string, treasuryFiles: ReadonlyArray<string>) {
   const document = yield* readYaml(file)
+  if (document.tree.kind === "map" && document.tree.entries.has("policy")) {
+    const remedy = `name a file of tests, which begins with "treasury: ${basename(file)}"`
+    return yield* new ConfigError({ problems: [document.problem(["policy"], "this is a treasury file", remedy)] })
+  }
   const text = yield* decodeYaml(TestFile, document)
   const treasury = yield* treasuryFor(document, treasuryFiles)
   const problems: Array<Problem> = []

@@ -4,7 +4,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { readHaltFile, writeHaltFile } from "../config/files.ts"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
 import { remedyOf } from "../domain/Halt.ts"
-import { type PauseBody, pauseScope, resumeScope } from "../http/controlVerbs.ts"
+import { type PauseBody, pauseScope, resumeScope, scopeProblem } from "../http/controlVerbs.ts"
 import { AcceptBody, acceptTerms } from "../http/termsApproval.ts"
 import { storeLayer } from "../layers.ts"
 import { haltSigning, untilText } from "../store/controls/Controls.ts"
@@ -148,9 +148,11 @@ const decodePause = (body: unknown) =>
     Effect.mapError(() => failWith("failure", "the daemon's answer is not a pause")),
   )
 
-/** Pauses in a shared store; undefined if the store is not shared. */
+/** Pauses in a shared store; undefined if the store is not shared. Fails if the scope names nothing in readable files. */
 const pauseShared = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, request: typeof PauseBody.Type) {
   const stored = yield* readableSetup(chosen, dataDir)
+  const wrong = stored && scopeProblem(stored.found.treasury, request.scope)
+  if (wrong !== undefined) return yield* failWith("usage", `${wrong.problem}; ${wrong.remedy}`)
   if (stored?.isShared !== true) return undefined
   const done = yield* asGuest(stored.found, pauseScope(stored.found.treasury, request)).pipe(
     quiet,

@@ -87,7 +87,7 @@ export const ResumeBody = Schema.Struct({
 })
 
 /** Why a scope names nothing; undefined for one that does. */
-const scopeProblem = (treasury: Treasury, scope: string, paused: ReadonlyArray<Pause> = []) => {
+export const scopeProblem = (treasury: Treasury, scope: string, paused: ReadonlyArray<Pause> = []) => {
   const known = [
     ...new Set(paused.map((pause) => pause.scope)),
     "all",

@@ -95,6 +95,8 @@ const readChecked = (file: string): Buffer => {
   try {
     const stat = fstatSync(fd)
     if (!stat.isFile()) throw new NoFile()
+    // A treasury file that was named by mistake has no key to protect.
+    if (stat.size > fileBytesMax) return Buffer.alloc(0)
     const why = readableByOthers(stat, "key file")
     if (why !== undefined) throw new Loose(why)
     const bytes = Buffer.alloc(fileBytesMax + 1)

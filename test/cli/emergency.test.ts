@@ -88,6 +88,18 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     }
   })
 
+  it.effect("pause nothing by a scope that names nothing where no daemon runs", function* () {
+    const data = join(dir, "misspelt")
+    mkdirSync(data, { mode: 0o700 })
+    const store = Layer.provideMerge(Settings.layer, Database.layer({ filename: join(data, Database.databaseFile) }))
+    yield* Effect.provide(noteStart([join(root, "config/sandbox.yaml")]), store)
+    const paused = (scope: string) => run("pause", "--scope", scope, ...reason, "--data", data)
+    const { code, stderr } = yield* paused("rule:keep-hot-fundd")
+    assert.match(stderr, /scope "rule:keep-hot-fundd" names nothing; known: .*rule:keep-hot-funded/)
+    assert.deepStrictEqual([code, existsSync(join(data, "HALT"))], [2, false])
+    assert.match((yield* paused("rule:keep-hot-funded")).stdout, /^everything is stopped instead of rule:keep-hot-funded/)
+  })
+
   it.effect("say that a store was moved, and that nothing is halted by it", function* () {
     const data = join(dir, "moved")
     mkdirSync(data, { mode: 0o700 })

@@ -5,6 +5,7 @@ import { assert, describe, it } from "vitest"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { storeLayer } from "../../src/layers.ts"
 import { noteStart } from "../../src/store/controls/starts.ts"
+import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { tempDir } from "../support/tempDir.ts"
 import { treasuryText } from "../support/treasury.ts"
@@ -30,6 +31,8 @@ describe("keys", () => {
     assert.deepStrictEqual([loose.code, loose.stdout], [3, ""])
     assert.match(loose.stderr, /reserve {2}others may read the key file \(mode 644\); run: chmod 600 /)
     chmodSync(reserve, 0o600)
+    const treasury = await callCofferer(["keys", "show", join(root, "config/sandbox.yaml")])
+    assert.match(treasury.stderr, /sandbox\.yaml {2}not a key file; /)
     const missing = await callCofferer(["keys", "show", join(dir, "nowhere")])
     assert.deepStrictEqual([missing.code, missing.stdout], [3, ""])
   })

@@ -101,6 +101,12 @@ describe("test", () => {
     assert.match(stdout, /^ok {4}a top-up after three seconds below\n.*3 tests, 0 failed, in /s)
   })
 
+  it("says of a treasury file that it is none of tests, and what to write", async () => {
+    const { code, stderr } = await callCofferer(["test", sandbox])
+    assert.match(stderr, /^\S+sandbox\.yaml:\d+:\d+ {2}this is a treasury file; name a file of tests, which begins with/)
+    assert.deepStrictEqual([code, stderr.trim().split("\n").length], [3, 1])
+  })
+
   it.each(broken)("tells %s with its line and a remedy", async (_, from, to, says) => {
     assert.include(good, from)
     const { code, stderr } = await run(good.replace(from, to))
