@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Result, Schema } from "effect"
 import { Command } from "effect/cli"
 import { alertOf } from "../domain/alerts/Alert.ts"
 import { ageText, ruleWord } from "../domain/text.ts"
@@ -13,7 +13,7 @@ import { markOf, movedKey } from "../store/database/moved.ts"
 import { leaseHolder } from "../store/database/pgLease.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { withFlags } from "../telemetry/Logging.ts"
-import { askDaemon, bodyOf, exchange, throughDaemon } from "./common/client.ts"
+import { askDaemon, bodyOf, exchange, storedSetup, throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult, table } from "./common/output.ts"
 import {
   type Chosen,
@@ -160,17 +160,16 @@ const Unready = Schema.fromJsonString(Schema.Struct({ treasury: Schema.String, s
  * answers at the page's address alone.
  */
 const waitingIn = Effect.fnUntraced(
-  function* (dataDir: string, name: string) {
+  function* (chosen: Chosen) {
+    const found = yield* storedSetup(chosen, yield* dataDirOf(chosen))
+    const { dataDir } = found
     const written = (yield* Effect.try(() => readFileSync(join(dataDir, addressFile), "utf8"))).trim()
     const [host, port, path = "/"] = written.split(" ")
     const { text } = yield* exchange({ host, port, path: `${path}readyz`, timeout: 2_000 })
     const { treasury, store: reason } = yield* Schema.decodeEffect(Unready)(text)
     // The address is the one of the last start: another treasury's daemon may have it now.
-    if (treasury !== name) return undefined
-    const { detail } = alertOf("store_unwritable", {
-      reason,
-      remedy: outageRemedy({ dataDir, postgresUrlFile: undefined }),
-    })
+    if (treasury !== found.treasury.name) return undefined
+    const { detail } = alertOf("store_unwritable", { reason, remedy: outageRemedy(found) })
     return { severity: "bad", text: `A daemon waits at ${host}:${port}: ${detail}` } as const
   },
   Effect.orElseSucceed(() => undefined),
@@ -185,7 +184,7 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
         const dataDir = yield* dataDirOf(chosen)
         const answer = yield* askDaemon(dataDir, "/api/v1/status")
         if (answer !== undefined) return { treasury: name, ...((yield* bodyOf(answer)) as View).sentence }
-        const waiting = yield* waitingIn(dataDir, name)
+        const waiting = yield* waitingIn(chosen)
         if (waiting !== undefined) return { treasury: name, ...waiting }
         const found = chosen.sharedUrlFile === undefined ? undefined : yield* setup(chosen)
         const view = found && (yield* Effect.provide(readElsewhere, storeLayer(found, "reader")))
@@ -218,9 +217,16 @@ export const status = Command.make(
       if (alive === undefined) return yield* notRunning(chosen, dataDir)
       return yield* printResult(chosen.output, yield* bodyOf(alive), () => "live")
     }
-    const { running: isHere, body } = yield* throughDaemon(chosen, "/api/v1/status", () => readElsewhere)
+    const answer = yield* Effect.result(throughDaemon(chosen, "/api/v1/status", () => readElsewhere))
+    const isHere = Result.isSuccess(answer) && answer.success.running
+    const waiting = isHere ? undefined : yield* waitingIn(chosen)
+    if (Result.isFailure(answer)) {
+      if (waiting === undefined) return yield* answer.failure
+      yield* printResult(chosen.output, { running: false, sentence: waiting }, () => signs.bad + waiting.text)
+      return chosen.fail ? yield* failWith("unhealthy", waiting.text) : undefined
+    }
+    const { body } = answer.success
     const { holder, files: _, moved: __, ...view } = body
-    const waiting = isHere ? undefined : yield* waitingIn(yield* dataDirOf(chosen), view.treasury)
     const sentence = isHere ? view.sentence : (waiting ?? headlineOf(chosen, body))
     const running = isHere || holder !== undefined
     yield* printResult(chosen.output, { running, ...view, sentence }, () =>

@@ -130,9 +130,20 @@ describe("commands of an emergency, where the treasury file is broken", () => {
       yield* page.serve(outageAnswers(waiting, "disk full"))
       return (yield* run("status", "--data", data)).stdout
     })
+    const postgres = join(data, "postgres.yaml")
+    writeFileSync(join(data, "address"), "postgres://cofferer:x@127.0.0.1:9/cofferer", { mode: 0o600 })
+    const sandbox = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
+    writeFileSync(postgres, `${sandbox}\ndatabase: { postgres: { urlFile: address } }\n`)
+    const ofServer = Effect.gen(function* () {
+      yield* page.serve(outageAnswers("sandbox", "no server"))
+      return yield* run("status", "--data", data, "-c", postgres)
+    }).pipe(Effect.scoped, Effect.provide(metrics))
     const shown = (waiting: string) => headline(waiting).pipe(Effect.scoped, Effect.provide(metrics))
     assert.match(yield* shown("quay"), /^BAD No daemon runs: nothing is decided, sent or watched; start it: /)
     assert.match(yield* shown("sandbox"), /^BAD A daemon waits at 127\.0\.0\.1:\d+: .*disk full/)
+    const gone = yield* ofServer
+    assert.match(gone.stdout, /^BAD A daemon waits at 127\.0\.0\.1:\d+: .*no server.*make the server of \S*address run/)
+    assert.deepStrictEqual([gone.code, gone.stderr], [0, ""])
     const ofMany = Effect.gen(function* () {
       const answers = yield* withServices(outageAnswers("sandbox", "disk full"))
       const here = new Map([["sandbox", answers]])
