@@ -1,7 +1,7 @@
 import { Console, Effect, Option, Result, Schema } from "effect"
 import { Command } from "effect/cli"
 import { isCodeIsolated } from "../config/code/codeProcess.ts"
-import { noTreasury, sharedKeys, unusedSettings } from "../config/DaemonFile.ts"
+import { noTreasury, sharedAccounts, sharedKeys, unusedSettings } from "../config/DaemonFile.ts"
 import { needCertificates, ProcessContext } from "../config/Environment.ts"
 import { refuseMarkFolder } from "../config/ownFiles.ts"
 import { durationMillis } from "../config/schema/Fields.ts"
@@ -165,7 +165,7 @@ const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
       file,
       mode,
       policy: treasury.policy.hash,
-      warnings: warned.map(near),
+      warnings: [...warned, ...(mode === "live" ? sharedAccounts(treasury, live) : [])].map(near),
     }))
   const text = () =>
     good.flatMap(({ treasury, file, mode, policy, warnings: warned }) => [

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs"
 import { basename, dirname, extname, join, resolve } from "node:path"
 import { Effect, Schema } from "effect"
+import { subjectsIn } from "../rules/Subject.ts"
 import { type Address, CountText, ListenText, oneOf, parseListen, UrlText } from "./schema/Fields.ts"
 import { DatabaseText, SecretFile } from "./schema/Receivers.ts"
 import type { Treasury } from "./Treasury.ts"
@@ -142,6 +143,26 @@ export const sharedKeys = (treasury: Treasury, all: Iterable<Treasury>): Readonl
     const message = `treasury ${other.name} signs with the same key: neither knows the other's payments`
     return [treasury.document.problem(["parties", name], message, "give each treasury a key of its own")]
   })
+
+/** Accounts that another treasury fills on the same chain too: at the same need, both pay the whole of it. */
+export const sharedAccounts = (treasury: Treasury, all: Iterable<Treasury>): ReadonlyArray<Problem> => {
+  const others = [...all].filter((one) => one !== treasury && one.network.chainId === treasury.network.chainId)
+  const filled = new Map(others.flatMap((one) => filledIn(one).map(({ id }) => [id, one.name] as const)))
+  return filledIn(treasury).flatMap(({ id, name, rule }) => {
+    const other = filled.get(id)
+    if (other === undefined) return []
+    const path = ["rules", treasury.rules.indexOf(rule)]
+    const message = `treasury ${other} fills ${name} too: at the same need, both pay the whole of it`
+    return [treasury.document.problem(path, message, "fill it in one treasury")]
+  })
+}
+
+const filledIn = ({ rules, mode }: Treasury) =>
+  subjectsIn(rules, mode).paying.flatMap(({ kind, rule, name, accounts }) =>
+    kind === "topUp" || kind === "request"
+      ? accounts.map(({ party, asset }) => ({ id: `${party.publicKey}/${asset.id}`, name, rule }))
+      : [],
+  )
 
 /** The treasury of that name, or an error that names the nearest ones. */
 export const findTreasury = (

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { tempDir } from "../support/tempDir.ts"
@@ -198,6 +199,30 @@ describe("check", () => {
     assert.lengthOf(refused, 2, stderr)
     writeFileSync(join(folder, "b.yaml"), second!.replace("mode: live", "mode: shadow"))
     assert.strictEqual((await callCofferer(["check", folder])).code, 0, "it pays nothing")
+  })
+
+  it("warns of an account that two treasuries of a folder fill", async () => {
+    const folder = join(dir, "filled")
+    mkdirSync(folder)
+    writeFileSync(join(folder, "daemon.yaml"), "version: 1\n")
+    const payer = (name: string) =>
+      good
+        .replace("name: sandbox\n", `name: ${name}\n`)
+        .replace(/publicKey: "\w+", signer: \{ sandbox: reserve \}/, () => {
+          return `publicKey: "${publicKeyOf("first-minute", name)}", signer: { sandbox: ${name} }`
+        })
+    writeFileSync(join(folder, "a.yaml"), payer("reserve"))
+    writeFileSync(join(folder, "b.yaml"), payer("spender"))
+    const warned = async () => {
+      const { code, stdout, stderr } = await callCofferer(["check", folder])
+      assert.strictEqual(code, 0, stderr)
+      return stdout.match(/^warn \S+ {2}.*/gm) ?? []
+    }
+    const both = await warned()
+    assert.lengthOf(both, 2)
+    assert.match(both[0]!, /a\.yaml:\d+:\d+ {2}treasury spender fills hot\/USDT too: .*; fill it in one treasury$/)
+    writeFileSync(join(folder, "b.yaml"), payer("spender").replace("mode: live", "mode: shadow"))
+    assert.notInclude((await warned()).join(), "fills")
   })
 
   it.each(["config/sandbox-storm.yaml", "config/sandbox-many.yaml"])("accepts %s without a warning", async (file) => {

@@ -6,6 +6,7 @@ import {
   type DaemonConfig,
   nameProblem,
   noTreasury,
+  sharedAccounts,
   sharedKeys,
   type TreasuryEntry,
   treasuriesIn,
@@ -260,6 +261,9 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
   if (mode === "live") {
     const problems = sharedKeys(treasury, live.values())
     if (problems.length > 0) return yield* new ConfigError({ problems })
+    for (const problem of sharedAccounts(treasury, live.values())) {
+      yield* logEvent("configuration doubtful", { detail: formatProblem(problem) })
+    }
     live.set(keyOf(entry), treasury)
   }
   const clock = yield* Clock.Clock
