@@ -148,7 +148,7 @@ const decodePause = (body: unknown) =>
     Effect.mapError(() => failWith("failure", "the daemon's answer is not a pause")),
   )
 
-/** Pauses in a shared store; undefined if the store is not shared. Fails if the scope names nothing in readable files. */
+/** Pauses in a shared store; undefined if the store is not shared. Fails if the scope names nothing. */
 const pauseShared = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, request: typeof PauseBody.Type) {
   const stored = yield* readableSetup(chosen, dataDir)
   const wrong = stored && scopeProblem(stored.found.treasury, request.scope)

@@ -97,7 +97,10 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     const { code, stderr } = yield* paused("rule:keep-hot-fundd")
     assert.match(stderr, /scope "rule:keep-hot-fundd" names nothing; known: .*rule:keep-hot-funded/)
     assert.deepStrictEqual([code, existsSync(join(data, "HALT"))], [2, false])
-    assert.match((yield* paused("rule:keep-hot-funded")).stdout, /^everything is stopped instead of rule:keep-hot-funded/)
+    assert.match(
+      (yield* paused("rule:keep-hot-funded")).stdout,
+      /^everything is stopped instead of rule:keep-hot-funded/,
+    )
   })
 
   it.effect("say that a store was moved, and that nothing is halted by it", function* () {
