@@ -63,6 +63,13 @@ const recorded = Effect.fnUntraced(function* (...[more = {}]: Parameters<typeof 
   yield* outbox.record(payment(more))
   return { outbox, intent: payment(more) }
 })
+const signed = Effect.gen(function* () {
+  const { outbox, intent } = yield* recorded()
+  const reserved = yield* outbox.move(intent, "reserved", { detail: "permitted" })
+  yield* outbox.persist(reserved, attemptOf(reserved, 1))
+  const [flying] = yield* outbox.open
+  return { outbox, flying }
+})
 const confirmed = Effect.fnUntraced(function* (...[more, settledAt]: readonly [Parameters<typeof payment>[0], bigint]) {
   const { outbox, intent } = yield* recorded(more)
   const reserved = yield* outbox.move(intent, "reserved", { detail: "permitted" })
@@ -233,7 +240,11 @@ const cases = {
     says: /^500\.00 is below 1,000; must stay so for 30 s$/,
     endsIn: 30,
   },
-  in_flight: { store: recorded(), says: /^123\.45 USDT is under way \(proposed\)$/, after: /under way ends/ },
+  in_flight: {
+    store: recorded(),
+    says: /^123\.45 USDT is under way \(proposed\)$/,
+    after: /^what is under way ends: "cofferer intents show \w{4}"/,
+  },
   settling: {
     store: confirmed({ rule: "other", subject: "x" }, blockTime + 2_000_000_000n),
     says: /^the payment of 08:00:01Z is newer than the balances; they end at 07:59:59Z$/,
@@ -247,21 +258,18 @@ const cases = {
   },
   unresolved: {
     store: Effect.gen(function* () {
-      const { outbox, intent } = yield* recorded()
-      const reserved = yield* outbox.move(intent, "reserved", { detail: "permitted" })
-      yield* outbox.persist(reserved, attemptOf(reserved, 1))
-      const [flying] = yield* outbox.open
+      const { outbox, flying } = yield* signed
       yield* outbox.move(flying!, "manual", { detail: "block 70 says yes and no" })
     }),
     says: /^an earlier payment is manual: block 70 says yes and no$/,
-    after: /intents resolve/,
+    after: /^a person resolves it: "cofferer intents resolve \w{4} --reason TEXT"$/,
   },
   awaiting_approval: {
     store: Effect.flatMap(recorded(), ({ outbox, intent }) =>
       outbox.move(intent, "awaiting_approval", { detail: "two of three" }),
     ),
     says: /^123\.45 USDT waits for approval$/,
-    after: /approve or reject/,
+    after: /^operators approve or reject it: "cofferer intents show \w{4}"$/,
   },
   too_small: {
     words: { keep: { min: { USDT: "1_600" } } },
@@ -383,6 +391,20 @@ describe("explain", () => {
       }),
     )
   }
+
+  it.effect("asks nobody to resolve a payment that is unknown, since the ledger shows its end", () =>
+    explained({}, function* (treasury) {
+      yield* arrange()
+      const { outbox, flying } = yield* signed
+      yield* outbox.move(flying!, "unknown", { detail: "no answer" })
+      const { first } = yield* explanation(treasury, undefined)
+      assert.match(first.sentence, /holds: unresolved, an earlier payment is unknown: no answer$/)
+      assert.match(
+        first.next.after.join(),
+        /^the ledger shows by itself how the payment ended: "cofferer intents show /,
+      )
+    }),
+  )
 
   it.effect("says of a cooldown that is no obstacle that nothing was paid in it", () =>
     explained({ keep: { cooldown: "10m" } }, function* (treasury) {

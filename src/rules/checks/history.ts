@@ -22,7 +22,7 @@ export const reachOf = (rules: ReadonlyArray<PayingRule>): { readonly settled: n
 }
 
 /** States of open payments that wait for a person or an answer. */
-const waits: ReadonlySet<string> = new Set(["unknown", "manual", "awaiting_approval"])
+export const waits: ReadonlySet<string> = new Set(["unknown", "manual", "awaiting_approval"])
 const executed: ReadonlySet<string> = new Set(["confirmed", "rehearsed"])
 const calledOff: ReadonlySet<string> = new Set(["cancelled", "rejected"])
 
@@ -46,7 +46,8 @@ const busyAccounts = (subject: Subject): ReadonlyArray<Held> => {
 const touches = ({ payment }: Intent, assetId: string, key: string): boolean =>
   payment.assetId === assetId && (payment.toKey === key || payment.fromKey === key)
 
-const openOf = ({ subject, snapshot }: SubjectFacts): ReadonlyArray<Intent> => {
+/** Open payments that keep the subject from deciding another. */
+export const openOf = ({ subject, snapshot }: SubjectFacts): ReadonlyArray<Intent> => {
   if (snapshot.open.length === 0) return []
   const busy = busyAccounts(subject)
   return snapshot.open.filter(

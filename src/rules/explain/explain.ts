@@ -1,10 +1,12 @@
 import { formatAmount } from "../../domain/Amount.ts"
 import { type Decision, type HoldReason, holdText } from "../../domain/Decision.ts"
+import { shortId } from "../../domain/Hex.ts"
+import type { Intent } from "../../domain/Intent.ts"
 import { timeText } from "../../domain/Time.ts"
 import { accountName } from "../Account.ts"
 import { judgeSubject } from "../checks/decide.ts"
 import { funds } from "../checks/funds.ts"
-import { history } from "../checks/history.ts"
+import { history, openOf, waits } from "../checks/history.ts"
 import { knowledge } from "../checks/knowledge.ts"
 import { lockScope, pausesOf, stops } from "../checks/stops.ts"
 import { levelIn } from "../Subject.ts"
@@ -209,6 +211,11 @@ const needBegins = (facts: SubjectFacts): string => {
   }
 }
 
+const shown = ({ id }: Intent): string => shortId(id).slice(0, 4)
+
+const showing = (intent: Intent | undefined): string =>
+  intent === undefined ? "" : `: "cofferer intents show ${shown(intent)}"`
+
 /** Event that ends a reason where time alone does not; `needs` lists acts of people. */
 export const endedBy: Readonly<Record<HoldReason, (facts: SubjectFacts) => string>> = {
   halted: ({ snapshot }) => `the halt ends: ${[...new Set(snapshot.halts.map(({ remedy }) => remedy))].join("; ")}`,
@@ -236,11 +243,19 @@ export const endedBy: Readonly<Record<HoldReason, (facts: SubjectFacts) => strin
   chain_unsettled: fixed("the network's work parameters are valid"),
   in_band: needBegins,
   pending: fixed("it is seen once more in a newer block"),
-  in_flight: fixed("what is under way ends"),
+  in_flight: (facts) => `what is under way ends${showing(openOf(facts).find(({ state }) => !waits.has(state)))}`,
   settling: fixed("balances of a newer block are read"),
   cooldown: fixed("the cooldown ends"),
-  unresolved: fixed('the earlier payment is resolved: "cofferer intents resolve ID --reason TEXT"'),
-  awaiting_approval: fixed("operators approve or reject it"),
+  unresolved: (facts) => {
+    const manual = openOf(facts).find(({ state }) => state === "manual")
+    if (manual !== undefined) return `a person resolves it: "cofferer intents resolve ${shown(manual)} --reason TEXT"`
+    const unknown = openOf(facts).find(({ state }) => state === "unknown")
+    return `the ledger shows by itself how the payment ended${showing(unknown)}`
+  },
+  awaiting_approval: (facts) => {
+    const asked = openOf(facts).find(({ state }) => state === "awaiting_approval")
+    return `operators approve or reject it${showing(asked)}`
+  },
   too_small: (facts) => `the need grows to ${amountText(facts, leastOf(facts))}`,
   asset_status: ({ subject }) => `${subject.asset.symbol} is listed as pinned, and no pause of its pin is in force`,
   policy: fixed("a policy line permits it"),
