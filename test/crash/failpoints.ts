@@ -4,6 +4,8 @@ export type Circumstance =
   | "fresh"
   /** The network loses what it takes, so that attempts end unexecuted. */
   | "expiry"
+  /** The network takes a submission, and its answer is lost. */
+  | "lostAnswer"
   /** The network says that a proof of work is wrong. */
   | "refusedWork"
   /** The receiver of alerts refuses them. */
@@ -91,7 +93,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("GatewayWriter.submit", 2),
   at("Outbox.endSend", 2),
   within("Outbox.endSend", "Journal.append"),
-  at("Submitter.reflect"),
+  ...when("lostAnswer", at("Submitter.reflect")),
 
   at("Confirm.look", 2),
   at("GatewayReader.transfer", 2),

@@ -59,6 +59,8 @@ export const faultsFor = (circumstance: Circumstance | undefined): ReadonlyArray
   switch (circumstance) {
     case "expiry":
       return [{ ...submit, kind: "lying_success" }]
+    case "lostAnswer":
+      return [{ ...submit, kind: "accept_drop_answer", count: 3 }]
     case "refusedWork":
       return [{ ...submit, kind: "lying_failure", code: 89, count: 3 }]
     case undefined:
