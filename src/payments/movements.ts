@@ -63,7 +63,7 @@ const fitsOf = (
   })
 
 /** True if both are the same transfer under two names. */
-const isAlike = ({ payment: a }: Intent, { payment: b }: Intent): boolean =>
+export const isAlike = ({ payment: a }: Intent, { payment: b }: Intent): boolean =>
   a.fromKey === b.fromKey && a.toKey === b.toKey && a.assetId === b.assetId && a.amount === b.amount
 
 /** True if the fee that a block seems to have taken may be another payment, which no other block shows. */

@@ -111,7 +111,8 @@ export interface AttemptContext extends Pick<Beginning, "intent" | "k" | "blocke
   readonly quota: Quota | undefined
   /** Transfers of an epoch that are kept for people. */
   readonly transfersKept: number
-  readonly finding: string | undefined
+  /** Why another payment has to end first. */
+  readonly other: string | undefined
   readonly heads: Anchors["heads"]
   /** Commands of the payer that are signed on a block, by its height. */
   readonly placesUsed: ReadonlyMap<bigint, number>
@@ -166,7 +167,7 @@ export const planAttempt = (context: AttemptContext): Sign | Wait | End => {
   const listed = planListed(context)
   if (listed !== undefined) return listed
   if (isDroppedInPart(context)) return wait(droppedWords)
-  const lacking = usedUp(context) ?? context.finding
+  const lacking = usedUp(context) ?? context.other
   if (lacking !== undefined) return wait(lacking)
   const anchor = context.heads.find(({ height, pow }) => (context.placesUsed.get(height) ?? 0) < pow.txPerBlock)
   return anchor === undefined ? nextRound : { _tag: "Sign", anchor }

@@ -2,6 +2,7 @@ import { Clock, Effect, Result } from "effect"
 import { byOneConfig, CycleConfig } from "../config/ConfigInForce.ts"
 import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
 import type { Intent, IntentCommand } from "../domain/Intent.ts"
+import { millisOf } from "../domain/Time.ts"
 import { type GatewayError, warnOf } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
@@ -17,7 +18,7 @@ import {
   quorumListing,
   sureHeight,
 } from "../payments/judgeAttempt.ts"
-import { movementOf } from "../payments/movements.ts"
+import { movementOf, signedAfterOf } from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -33,7 +34,7 @@ import { ChainHeadCache, haltOnWrongChain } from "./ChainHeadCache.ts"
 import { escalateIfOverdue, escalateUnseen, type Live, settleExecuted, settleExpired } from "./endings.ts"
 import { InFlight, withIntentLock } from "./InFlight.ts"
 import { fewerThanAgreed, judgeFound, speaksAgainst } from "./judgeFound.ts"
-import { loadEnds, recordMovements } from "./loadEnds.ts"
+import { loadEnds, otherUnderWay, recordMovements } from "./loadEnds.ts"
 import { clockAgrees } from "./waiting.ts"
 
 /** Looks for one attempt in the ledger and settles it where the evidence is enough. */
@@ -152,21 +153,17 @@ const expireUnsent = Effect.fnUntraced(function* (live: Live) {
   )
 })
 
-/** Confirms by the balances if no lookup is possible: only with no other open payment, by the exact movement. */
+/** Confirms by the exact movement of the balances if no lookup is possible, and no other payment may have made it. */
 const byMovement = Effect.fnUntraced(function* (live: Live) {
   const { intent, attempt } = live
   const outbox = yield* Outbox
   const { gateways } = (yield* CycleConfig).treasury.network
-  const alone = (yield* outbox.open).every(
-    (o) =>
-      o.id === intent.id ||
-      o.payment.fromKey !== intent.payment.fromKey ||
-      o.payment.assetId !== intent.payment.assetId,
-  )
+  const after = { reported: attempt.anchorHeight, now: millisOf(signedAfterOf(attempt)) }
+  const other = yield* otherUnderWay(intent, after)
   // A withdrawal is visible at one end only, where other debits may be of the same amount.
-  const movement =
-    alone && intent.command === "transfer" ? movementOf(intent, attempt, yield* loadEnds(intent, attempt)) : undefined
-  if (movement === undefined) return yield* escalateIfOverdue(live)
+  const isVisible = other === undefined && intent.command === "transfer"
+  const movement = isVisible ? movementOf(intent, attempt, yield* loadEnds(intent, attempt)) : undefined
+  if (movement === undefined) return yield* escalateIfOverdue(live, other)
   const findings = yield* Findings
   const detail = `the balances of both ends moved by it at ${movement.settledAt}`
   const noted = Effect.andThen(

@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { general } from "../domain/Balance.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { assetsReadKey, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
+import { assetsReadKey, millisOf, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
 import {
@@ -33,6 +33,7 @@ import { listedBefore } from "../store/payments/Findings.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import type { Framing } from "../tx/Transaction.ts"
 import { ChainHeadCache } from "./ChainHeadCache.ts"
+import { otherUnderWay } from "./loadEnds.ts"
 import { alertIfTooSlow } from "./solveWork.ts"
 
 const blockedNow = Effect.fnUntraced(function* ({ payment }: Intent) {
@@ -71,13 +72,21 @@ const beginningOf = Effect.fnUntraced(function* (intent: Intent) {
   return beginning
 })
 
+/** Why another payment has to end before this one is signed; undefined without one. */
+const otherFirst = Effect.fnUntraced(function* ({ intent, rows }: Beginning, oldest: bigint) {
+  const { live } = yield* Outbox
+  const now = yield* Clock.currentTimeMillis
+  const finding = (yield* knownFraming) === undefined ? otherFindsForm(intent.id, yield* live, now) : undefined
+  if (finding !== undefined || (yield* (yield* Clearance).isListed(intent.payment.fromKey))) return finding
+  return yield* otherUnderWay(intent, { reported: oldest, now: millisOf(rows?.timestamp ?? 0n) })
+})
+
 const attemptContext = Effect.fnUntraced(function* (beginning: Beginning, heads: Anchors["heads"]) {
   const { intent } = beginning
   const { treasury } = yield* CycleConfig
   const { from, fromKey, assetId } = intent.payment
   const outbox = yield* Outbox
   const settings = yield* Settings
-  const now = yield* Clock.currentTimeMillis
   const parts = yield* otherParts(intent)
   const listed = yield* Effect.forEach([intent, ...parts], listedBefore)
   const listing = {
@@ -99,7 +108,7 @@ const attemptContext = Effect.fnUntraced(function* (beginning: Beginning, heads:
     listedPart: listed.flat()[0]?.id,
     quota: yield* (yield* ChainState).quota(fromKey),
     transfersKept: treasury.parties.get(from)?.transfersKept ?? 0,
-    finding: (yield* knownFraming) === undefined ? otherFindsForm(intent.id, yield* outbox.live, now) : undefined,
+    other: yield* otherFirst(beginning, oldest ?? 0n),
     heads,
     placesUsed: oldest === undefined ? new Map() : yield* outbox.signedFrom(fromKey, oldest),
   }

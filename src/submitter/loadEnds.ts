@@ -1,11 +1,23 @@
 import { Clock, Effect } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import { general } from "../domain/Balance.ts"
+import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { nanosOf } from "../domain/Time.ts"
 import { warnOf } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
-import { behindNanos, type Ends, hasMoved, inMicros, signedAfterOf, signedBy, stepsOf } from "../payments/movements.ts"
+import { type ChainProgress, isProofOverdue, sureHeight } from "../payments/judgeAttempt.ts"
+import {
+  behindNanos,
+  type Ends,
+  hasMoved,
+  inMicros,
+  isAlike,
+  signedAfterOf,
+  signedBy,
+  stepsOf,
+} from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
@@ -51,6 +63,35 @@ export const loadEnds = Effect.fnUntraced(function* (intent: Intent, attempt: At
   const since = times.reduce((first, time) => (time < first ? time : first), signedAfterOf(attempt))
   const until = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
   return { ...(yield* loadSteps(intent, since)), others, until } satisfies Ends
+})
+
+/**
+ * Another payment of one of the accounts that may execute in a later block than these, as text: there the balances do
+ * not tell which of them moved money. Undefined without one. `reported` and `now` are the height and the time of the
+ * block. An equal payment counts until it has ended, since a wrong clock or head must not swap the two.
+ */
+export const otherUnderWay = Effect.fnUntraced(function* (
+  intent: Intent,
+  after: Pick<ChainProgress, "reported" | "now">,
+) {
+  const { fromKey, toKey, assetId } = intent.payment
+  const { chainId } = (yield* CycleConfig).treasury.network
+  const outbox = yield* Outbox
+  const progress = { ...after, blockMillis: yield* (yield* Observations).blockMillis }
+  // Bytes of another chain execute on none of these blocks.
+  const live = (yield* outbox.live).filter((attempt) => attempt.chainId === chainId)
+  const mayExecute = (other: Intent) => (attempt: Attempt) =>
+    attempt.intentId === other.id && (isAlike(other, intent) || !isProofOverdue(attempt, sureHeight(attempt, progress)))
+  const other = (yield* outbox.open).find(
+    (one) =>
+      one.id !== intent.id &&
+      one.payment.assetId === assetId &&
+      [one.payment.fromKey, one.payment.toKey].some((key) => key === fromKey || key === toKey) &&
+      live.some(mayExecute(one)),
+  )
+  if (other === undefined) return undefined
+  const [id, state] = [shortId(other.id), other.state === "manual" ? "manual" : "under way"]
+  return `payment ${id} of ${other.payment.from} is ${state}, and only balances show here which payment executed`
 })
 
 /** Shortest interval between queries of the ledger's movements for one payment that balances do not show. */

@@ -49,7 +49,7 @@ const signable: Known = {
   listedPart: undefined,
   quota: undefined,
   transfersKept: 0,
-  finding: undefined,
+  other: undefined,
   need: undefined,
   heads: [headAt(100n), headAt(99n)],
   placesUsed: new Map(),
@@ -140,7 +140,7 @@ const plans: ReadonlyArray<readonly [string, Partial<Known>, string]> = [
     { quota: { used: 20, limit: 20, endsAt: 0 } },
     "Wait reserve used 20 of 20 transfers of this epoch",
   ],
-  ["form not known", { finding: "payment 1 finds out" }, "Wait payment 1 finds out"],
+  ["form not known", { other: "payment 1 finds out" }, "Wait payment 1 finds out"],
   ["newest block taken", { placesUsed: new Map([[100n, 2]]) }, "Sign 99"],
   [
     "no place",

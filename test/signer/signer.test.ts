@@ -417,7 +417,7 @@ describe("what the signer refuses", () => {
       assert.strictEqual(yield* refusalOf(signer, request(transfer())), "watermark")
       yield* clearance.quarantine(undefined)
       assert.strictEqual(yield* refusalOf(signer, request(transfer())), "watermark")
-      yield* clearance.grant(publicKey)
+      yield* clearance.grant(publicKey, true)
       yield* clearance.quarantine("recovered")
       assert.strictEqual(yield* refusalOf(signer, request(transfer())), "watermark")
       yield* clearance.quarantine(undefined)

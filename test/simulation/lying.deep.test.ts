@@ -8,17 +8,13 @@ const ends = [
   [59, "rows of an asset in capitals", ["stopped", "reconcile, balances rebase"]],
   [151, "rows of another asset", []],
   [271, "rows of next to nothing", ["stopped", "reconcile, balances rebase"]],
+  [527, "ended by a person's word", ["stopped", "intents resolve (manual)"]],
   [
-    273,
-    "rows of nothing, and no operation that tells balances",
-    ["stopped", "intents resolve (manual)", "intents resolve (manual) refused: it is confirmed already"],
+    113,
+    "ended by adopting, a person's word and a rebase",
+    ["stopped", "adopt (foreign_payment)", "intents resolve (manual)", "balances rebase"],
   ],
-  [113, "ended by a person's word and a rebase", ["stopped", "intents resolve (manual)", "balances rebase"]],
-  [
-    1757,
-    "ended by the ledger before a person's word",
-    ["stopped", "intents resolve (manual) refused: it is confirmed already", "intents resolve (manual)"],
-  ],
+  [1425, "ended by adopting", ["stopped", "adopt (foreign_payment)"]],
   [152, "ended by resume", ["stopped", "resume (chain_changed)"]],
 ] as const
 

@@ -51,7 +51,7 @@ describe("a quarantine that begins", () => {
       yield* rounds(options, world, 12)
       assert.isTrue(yield* clearance.isGranted(alice))
       const begun = yield* Deferred.make<void>()
-      const granting = yield* Effect.forkChild(Effect.andThen(Deferred.await(begun), clearance.grant(alice)))
+      const granting = yield* Effect.forkChild(Effect.andThen(Deferred.await(begun), clearance.grant(alice, true)))
       const beginning = Effect.gen(function* () {
         yield* Deferred.succeed(begun, undefined)
         yield* turn

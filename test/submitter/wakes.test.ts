@@ -204,7 +204,7 @@ describe("a loop whose gateway answers", () => {
         const clearance = yield* Clearance
         yield* clearance.quarantine(undefined)
         for (const { publicKey, signer } of options.treasury.parties.values())
-          if (signer !== undefined) yield* clearance.grant(publicKey)
+          if (signer !== undefined) yield* clearance.grant(publicKey, true)
         const loop = yield* Effect.forkChild(reconcileLoop)
         yield* TestClock.adjust(1)
         assert.isFalse(yield* cycles("reconcile", pollIdleMillis - 2))

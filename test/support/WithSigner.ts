@@ -79,7 +79,7 @@ export const withSigner = (
     const { store, layer } = signerLayer(setup)
     yield* TestClock.setTime(setup.at)
     const cleared = Effect.flatMap(Clearance, (clearance) =>
-      Effect.andThen(clearance.quarantine(undefined), clearance.grant(setup.key.publicKey)),
+      Effect.andThen(clearance.quarantine(undefined), clearance.grant(setup.key.publicKey, true)),
     )
     yield* cleared.pipe(
       Effect.andThen(Effect.flatMap(Signer, (signer) => effectOf(use(signer)))),

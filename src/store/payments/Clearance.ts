@@ -11,9 +11,11 @@ const unchecked = "the ledger is not yet compared with the journal"
 export class Clearance extends Context.Service<
   Clearance,
   {
-    /** Grants nothing while a quarantine lasts. */
-    readonly grant: (party: string) => Effect.Effect<void, StoreError>
+    /** Grants nothing while a quarantine lasts. `isListed`: false if no gateway lists the party's transfers. */
+    readonly grant: (party: string, isListed: boolean) => Effect.Effect<void, StoreError>
     readonly isGranted: (party: string) => Effect.Effect<boolean>
+    /** False for a party that was cleared although no gateway lists its transfers: balances alone show them. */
+    readonly isListed: (party: string) => Effect.Effect<boolean>
     /** Revokes every clearance: all must be checked again. */
     readonly revoke: Effect.Effect<void>
     /** Sets why nothing may be signed for any party yet, in words; undefined ends it. */
@@ -30,16 +32,17 @@ export class Clearance extends Context.Service<
     Clearance,
     Effect.gen(function* () {
       const { head } = yield* Journal
-      const granted = new Map<string, number>()
+      const granted = new Map<string, { readonly at: number; readonly isListed: boolean }>()
       let quarantine: string | undefined = unchecked
       let openSince = 0
       return Clearance.of({
-        grant: (party) =>
+        grant: (party, isListed) =>
           Effect.map(head, ({ seq }) => {
             // A quarantine that began meanwhile needs a listing after it.
-            if (quarantine === undefined && !granted.has(party)) granted.set(party, seq)
+            if (quarantine === undefined && !granted.has(party)) granted.set(party, { at: seq, isListed })
           }),
         isGranted: (party) => Effect.sync(() => granted.has(party)),
+        isListed: (party) => Effect.sync(() => granted.get(party)?.isListed !== false),
         revoke: Effect.sync(() => {
           granted.clear()
           quarantine = unchecked
@@ -53,7 +56,7 @@ export class Clearance extends Context.Service<
         lacking: (party) => Effect.sync(() => quarantine ?? (granted.has(party) ? undefined : unchecked)),
         since: (party) =>
           Effect.sync(() => {
-            const at = granted.get(party)
+            const at = granted.get(party)?.at
             return quarantine !== undefined || at === undefined ? undefined : Math.max(at, openSince)
           }),
       })

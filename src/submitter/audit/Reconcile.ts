@@ -97,7 +97,7 @@ const clearIfListed = Effect.fn("Reconcile.clear")(function* (party: string, sta
   if (!isWhole(withdrawals)) return
   if ((listing === undefined || withdrawals === undefined) && (yield* beginFirstWait(party))) return
   yield* countHistory(party, listing !== undefined, withdrawals)
-  yield* clearance.grant(party)
+  yield* clearance.grant(party, listing !== undefined)
   yield* (yield* Signals).wake("submitter")
 })
 

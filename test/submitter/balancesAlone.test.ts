@@ -1,0 +1,121 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { shortId } from "../../src/domain/Hex.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { type FlowServices, paid, round } from "../support/Flow.ts"
+import type { Front } from "../support/Fronts.ts"
+import { behind, deposits, keepEve, pages, pow, wage, wageAt } from "../support/LoneLiar.ts"
+import { attemptOf } from "../support/Payments.ts"
+import { waitUntil } from "../support/until.ts"
+
+const setup = {
+  scenario: { profile: "specification", ...pow(30), deposits },
+  network: { framing: "prefixed" },
+  rules: [keepEve],
+} as const
+
+const payments = Effect.flatMap(Outbox, (outbox) => outbox.recent(20))
+const rich = (party: string) => ({ party, asset: "USDT", amount: "1_000" })
+/** Nothing has to be topped up. */
+const calm = { ...setup.scenario, deposits: ["alice", "bob", "eve"].map(rich) }
+/** Two payments of the same amount to the same receiver. */
+const equal = [wage, { ...wageAt("1 8 * * *"), name: "rent" }]
+
+/** The network loses all submissions of the first payment, until it is manual; nothing else is signed meanwhile. */
+const firstIsLost = Effect.fnUntraced(function* (liar: Front, next: Effect.Effect<void, never, FlowServices>) {
+  let lost: string | undefined
+  liar.manner = async (request, ask) => {
+    if (request.method !== "POST") return ask()
+    lost ??= request.body
+    return request.body === lost ? { status: 503, headers: {}, text: "" } : ask()
+  }
+  const isManual = Effect.map(payments, (all) => all.some(({ state }) => state === "manual"))
+  yield* waitUntil("the lost one to be manual", isManual, next)
+  assert.lengthOf(yield* (yield* Outbox).live, 1)
+})
+
+describe("payments of one account on a network that shows balances alone", () => {
+  it.effect("are under way one after the other, and each is confirmed by its own movement", () =>
+    behind(setup, function* (_, __, options, sandbox) {
+      const signed = new Set<number>()
+      const next = Effect.gen(function* () {
+        yield* round(options, sandbox)
+        signed.add((yield* (yield* Outbox).live).length)
+      })
+      const isPaid = Effect.map(payments, (all) => all.length === 2 && all.every(({ state }) => state === "confirmed"))
+      yield* waitUntil("both payments to be confirmed", isPaid, next)
+      assert.deepStrictEqual([...signed].toSorted(), [0, 1])
+      assert.lengthOf(yield* paid(sandbox), 2)
+    }),
+  )
+
+  it.effect("are under way one after the other also where only the receiver is common", () =>
+    behind(
+      {
+        ...setup,
+        rules: [wage, { ...wage, name: "rent", payout: { from: "carol", to: "eve", asset: "USDT", amount: "40" } }],
+        scenario: {
+          ...setup.scenario,
+          parties: ["alice", "bob", "carol", "eve"],
+          deposits: ["alice", "bob", "carol", "eve"].map(rich),
+        },
+        allow: [{ from: "carol", to: ["eve"], asset: "USDT", perTransfer: "200", per24h: "400", transfersPer24h: 4 }],
+      },
+      function* (_, __, options, sandbox) {
+        const isPaid = Effect.map(
+          payments,
+          (all) => all.length === 2 && all.every(({ state }) => state === "confirmed"),
+        )
+        yield* waitUntil("both payments to be confirmed", isPaid, round(options, sandbox))
+      },
+    ),
+  )
+
+  it.effect("wait for a lost one until its window is surely over, and are paid beside it then", () =>
+    behind(setup, function* (liar, _, options, sandbox) {
+      const next = Effect.ignore(round(options, sandbox))
+      yield* firstIsLost(liar, next)
+      const isPaid = Effect.map(payments, (all) => all.some(({ state }) => state === "confirmed"))
+      yield* waitUntil("the other one to be confirmed", isPaid, next)
+      const [other] = (yield* payments).filter(({ state }) => state === "confirmed")
+      assert.include(other?.detail, "seen in the balances")
+      assert.lengthOf(yield* paid(sandbox), 1)
+      assert.lengthOf(yield* pages, 1)
+    }),
+  )
+
+  it.effect("wait for a lost one that is equal until people resolve it", () =>
+    behind({ ...setup, rules: equal, scenario: calm }, function* (liar, _, options, sandbox) {
+      const outbox = yield* Outbox
+      const next = Effect.ignore(round(options, sandbox))
+      yield* firstIsLost(liar, next)
+      for (let i = 0; i < 20; i++) yield* next
+      const [attempt] = yield* outbox.live
+      const [lost] = (yield* payments).filter(({ state }) => state === "manual")
+      const [other] = (yield* payments).filter(({ state }) => state === "reserved")
+      assert.include(other?.detail, `payment ${shortId(lost?.id ?? "")} of alice is manual`)
+      if (lost === undefined || attempt === undefined) return assert.fail("nothing was signed")
+      yield* outbox.settle(lost, attempt, "expired", "abandoned", { detail: "never executed" })
+      const isPaid = Effect.map(payments, (all) => all.some(({ state }) => state === "confirmed"))
+      yield* waitUntil("the other one to be confirmed", isPaid, next)
+      assert.lengthOf(yield* paid(sandbox), 1)
+    }),
+  )
+
+  it.effect("do not wait for one of another chain", () =>
+    behind({ ...setup, rules: equal, scenario: calm }, function* (_, __, options, sandbox) {
+      const outbox = yield* Outbox
+      const unsigned = Effect.map(payments, (all) => all.filter(({ state }) => state === "proposed"))
+      const isDecided = Effect.map(unsigned, (all) => all.length === 2)
+      yield* waitUntil("both to be decided", isDecided, round(options, sandbox, new Set(["submit"])))
+      const [old] = yield* unsigned
+      if (old === undefined) return assert.fail("nothing was decided")
+      const reserved = yield* outbox.move(old, "reserved", { detail: "" })
+      const attempt = attemptOf(old, 1, { chainId: "before", anchorHeight: 5_000_000n, party: old.payment.fromKey })
+      yield* outbox.persist(reserved, attempt)
+      yield* outbox.beginSend({ attempt, gateway: "liar", framing: "prefixed", first: true, txHash: "11".repeat(32) })
+      const isPaid = Effect.map(payments, (all) => all.some(({ state }) => state === "confirmed"))
+      yield* waitUntil("the other one to be confirmed", isPaid, Effect.ignore(round(options, sandbox)))
+    }),
+  )
+})
