@@ -7,7 +7,7 @@ import { isEmbedded, type Treasury } from "../config/Treasury.ts"
 import { ConfigError, configProblem, type Problem } from "../config/yaml/ConfigError.ts"
 import { nameRemedy } from "../config/yaml/decodeAll.ts"
 import type { Asset } from "../domain/Asset.ts"
-import { escapeText } from "../gateway/GatewayError.ts"
+import { escapeText, ifSupported } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import { gatewayLayer, keyFileOf } from "../layers.ts"
@@ -220,8 +220,8 @@ const wrongChain = ({ document, network }: Treasury, reported: string) => {
 
 /** Undefined if the gateway lists no assets, or its list has no end. */
 const listing = Effect.flatMap(GatewayReader, walkAssets).pipe(
-  Effect.map(({ rows, complete }) => (complete ? new Map(rows.map((asset) => [asset.id, asset])) : undefined)),
-  Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
+  ifSupported,
+  Effect.map((walk) => (walk?.complete ? new Map(walk.rows.map((asset) => [asset.id, asset])) : undefined)),
 )
 
 /** Warns of ids that the gateway does not list, or lists under another symbol. */

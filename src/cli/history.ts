@@ -3,6 +3,7 @@ import { byTime, type History, makeHistoryReader } from "../backtest/History.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { type BalanceChange, general } from "../domain/Balance.ts"
 import { millisOf, nanosOf } from "../domain/Time.ts"
+import { ifSupported } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import { gatewayLayer } from "../layers.ts"
@@ -42,7 +43,7 @@ const readGateway = Effect.fnUntraced(
       rows: byTime(held.rows),
       gaps: from !== undefined && held.from > from ? [{ since: from, until: held.from }] : [],
       payments: [],
-      parameters: yield* parameters,
+      parameters: (yield* parameters) ?? new Map<string, string>(),
       quanta: yield* quanta,
     }
     return { history, unknown: unknownOf(treasury, held, history) }
@@ -66,9 +67,7 @@ const makeProgress = Effect.map(Clock.currentTimeMillis, (begun): ReportProgress
   })
 })
 
-const parameters = Effect.flatMap(GatewayReader, (network) => network.parameters).pipe(
-  Effect.catchReason("GatewayError", "Unsupported", () => Effect.succeed(new Map<string, string>())),
-)
+const parameters = Effect.flatMap(GatewayReader, (network) => ifSupported(network.parameters))
 
 const quanta = Effect.gen(function* () {
   const { rows } = yield* walkAssets(yield* GatewayReader)

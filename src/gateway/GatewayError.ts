@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { visible } from "../domain/text.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import type { FailureEvent } from "../telemetry/logEvents.ts"
@@ -126,6 +126,12 @@ export class GatewayError extends Schema.TaggedError<GatewayError>()("GatewayErr
     return `gateway ${this.gateway}, ${this.operation}: ${wordsOf(this.reason)}`
   }
 }
+
+/** The answer; undefined if the gateway has no such operation. */
+export const ifSupported = <A, R>(
+  request: Effect.Effect<A, GatewayError, R>,
+): Effect.Effect<A | undefined, GatewayError, R> =>
+  Effect.catchReason(request, "GatewayError", "Unsupported", () => Effect.undefined)
 
 /** The error of an answer from another chain; who the gateway is may be "quorum". */
 export const otherChain = (gateway: string, named: string, ours: string): GatewayError => {

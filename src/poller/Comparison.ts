@@ -3,6 +3,7 @@ import { formatAmount, plainAmount } from "../domain/Amount.ts"
 import { type AccountKey, accountKind } from "../domain/Balance.ts"
 import { nanosOf } from "../domain/Time.ts"
 import { shellWord } from "../domain/text.ts"
+import { ifSupported } from "../gateway/GatewayError.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
 import type { ReportedBalance } from "../gateway/schema/BalanceChanges.ts"
@@ -42,9 +43,8 @@ export const listAccounts = Effect.fn("Reconciliation.list")(function* (
   parties: ReadonlyArray<string>,
 ) {
   const now = nanosOf(yield* Clock.currentTimeMillis)
-  const walk = yield* walkPages((after) => reader.accounts({ partyIds: parties, first: pageRows, after })).pipe(
-    Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
-  )
+  const pages = walkPages((after) => reader.accounts({ partyIds: parties, first: pageRows, after }))
+  const walk = yield* ifSupported(pages)
   if (walk === undefined) return { _tag: "Unsupported" } satisfies ListedAccounts
   const unusable = (detail: string): ListedAccounts => ({ _tag: "Unusable", detail })
   if (!walk.complete) return unusable("the listing of accounts does not end")

@@ -1,6 +1,6 @@
 import { Clock, Effect, Result } from "effect"
 import { hasElapsed, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
-import { type GatewayError, warnOf } from "../gateway/GatewayError.ts"
+import { type GatewayError, ifSupported, warnOf } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import type { Party } from "../rules/Account.ts"
 import { makeTrouble } from "../store/alerts/makeTrouble.ts"
@@ -32,7 +32,7 @@ export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   const now = yield* Clock.currentTimeMillis
   const last = Number((yield* settings.get(parametersReadKey)) ?? 0)
   if (!hasElapsed(last, now, parametersMillis)) return
-  const values = yield* parameters.pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const values = yield* ifSupported(parameters)
   yield* database.write(
     Effect.gen(function* () {
       const isNews = values === undefined && (yield* settings.get(parametersServedKey)) !== "no"
@@ -108,7 +108,7 @@ const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
   const now = yield* Clock.currentTimeMillis
   const isAsking = known !== undefined && now >= known.endsAtMillis
   if (!isAsking && !(yield* isDue(epochKey))) return
-  const current = yield* orNone((yield* GatewayReader).epoch)
+  const current = yield* ifSupported((yield* GatewayReader).epoch)
   if (current === undefined) {
     if (known === undefined) return yield* keepRead(epochKey, Effect.void)
     // The answer that took it back may be the wrong one: the next call asks again.
@@ -127,14 +127,10 @@ type Count = KnownEpoch["told"][string]
 
 /** The network's count for a key, undefined if it has none; the previous count if reading fails. */
 const countOf = Effect.fnUntraced(function* (payer: string, before: Count | undefined) {
-  const count = yield* Effect.result(orNone((yield* GatewayReader).epochCount(payer)))
+  const count = yield* Effect.result(ifSupported((yield* GatewayReader).epochCount(payer)))
   if (Result.isFailure(count)) {
     yield* logEvent("transfer count not read", { reason: count.failure.message })
     return before
   }
   return count.success && { ...count.success, readAt: yield* Clock.currentTimeMillis }
 })
-
-/** A gateway without such an operation leaves the network to say no by itself. */
-const orNone = <A>(ask: Effect.Effect<A, GatewayError>): Effect.Effect<A | undefined, GatewayError> =>
-  Effect.catchReason(ask, "GatewayError", "Unsupported", () => Effect.undefined)

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { BalanceChange } from "../domain/Balance.ts"
 import { isoOf } from "../domain/Time.ts"
+import { ifSupported } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import type { AccountFilter } from "../gateway/readRows.ts"
@@ -50,9 +51,8 @@ export const readBaseTogether = Effect.fnUntraced(function* (parties: ReadonlyAr
  * operation; "unusable" where its answer is none to begin with.
  */
 const readBase = Effect.fnUntraced(function* (reader: Reader, parties: ReadonlyArray<string>, now: bigint) {
-  const walk = yield* walkPages((after) => reader.accounts({ partyIds: parties, first: pageSize, after })).pipe(
-    Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
-  )
+  const pages = walkPages((after) => reader.accounts({ partyIds: parties, first: pageSize, after }))
+  const walk = yield* ifSupported(pages)
   if (walk === undefined) return "unsupported" as const
   const { mark } = walk
   if (!walk.complete) {

@@ -4,6 +4,7 @@ import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.
 import { withdrawn } from "../domain/Balance.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { nanosOf } from "../domain/Time.ts"
+import { ifSupported } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import type { TransferSighting } from "../gateway/readTransfers.ts"
@@ -46,9 +47,8 @@ const sinceOf = (attempt: Attempt): bigint => attempt.signedAfter ?? signedBy(at
 /** Movements of a withdrawal bear no id: any alike since its signature says that it may have executed. */
 const hasWithdrawn = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
   const now = nanosOf(yield* Clock.currentTimeMillis)
-  const answer = yield* (yield* GatewayReader)
-    .debits(attempt.party, signedBy(attempt) - clockNanos, now)
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const reader = yield* GatewayReader
+  const answer = yield* ifSupported(reader.debits(attempt.party, signedBy(attempt) - clockNanos, now))
   return answer?.debits.some(
     ({ type, asset, quantity }) => type === withdrawn && asset === payment.assetId && quantity === payment.amount,
   )
@@ -88,9 +88,7 @@ export const countOf = Effect.fnUntraced(function* (attempt: Attempt, sends: Non
 
 /** Withdrawals alike that another store of the key made: listed under ids of their own, as no replay is. */
 const elsewhere = Effect.fnUntraced(function* ({ payment: { fromKey, assetId, amount } }: Intent, attempt: Attempt) {
-  const listing = yield* (yield* GatewayReader)
-    .withdrawalsFrom(fromKey)
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const listing = yield* ifSupported((yield* GatewayReader).withdrawalsFrom(fromKey))
   if (listing !== undefined) yield* recordListing(fromKey, { ...listing, cursor: undefined })
   return yield* (yield* Findings).countUnrecognized({ party: fromKey, asset: assetId, amount, since: sinceOf(attempt) })
 })

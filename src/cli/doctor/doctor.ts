@@ -3,7 +3,7 @@ import { Command } from "effect/cli"
 import { isEmbedded, type Treasury } from "../../config/Treasury.ts"
 import type { ConfigError } from "../../config/yaml/ConfigError.ts"
 import { millisOf } from "../../domain/Time.ts"
-import { GatewayError } from "../../gateway/GatewayError.ts"
+import { GatewayError, ifSupported } from "../../gateway/GatewayError.ts"
 import { type Gateway, Gateways } from "../../gateway/Gateways.ts"
 import { walkAssets } from "../../gateway/walkPages.ts"
 import { conditionTable } from "../../http/conditionTable.ts"
@@ -81,11 +81,8 @@ export const doctor = Command.make(
 const readGateway = (gateway: Gateway) =>
   Effect.gen(function* () {
     const head = yield* gateway.head
-    const mark = yield* walkAssets(gateway).pipe(
-      Effect.map((walk) => walk.mark),
-      Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
-    )
-    return { head, mark, at: yield* Clock.currentTimeMillis }
+    const assets = yield* ifSupported(walkAssets(gateway))
+    return { head, mark: assets?.mark, at: yield* Clock.currentTimeMillis }
   }).pipe(
     Effect.timeoutOrElse({
       duration: gatewayWaitMillis,

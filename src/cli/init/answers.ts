@@ -4,7 +4,7 @@ import { AssetIdText, Name, UrlText } from "../../config/schema/Fields.ts"
 import type { Mode } from "../../config/Treasury.ts"
 import { parseAmount } from "../../domain/Amount.ts"
 import { type Asset, statusWord } from "../../domain/Asset.ts"
-import { escapeText, GatewayError, wordsOf } from "../../gateway/GatewayError.ts"
+import { escapeText, GatewayError, ifSupported, wordsOf } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { gatewayOptions, makeTransport } from "../../gateway/Transport.ts"
 import { walkAssets } from "../../gateway/walkPages.ts"
@@ -170,10 +170,8 @@ const readNetwork = Effect.fnUntraced(
         reason: { _tag: "Unreadable", detail },
       })
     }
-    const parameters = yield* reader.parameters.pipe(
-      Effect.catchReason("GatewayError", "Unsupported", () => Effect.succeed(new Map<string, string>())),
-    )
-    const feeFactor: Share | undefined = fraction(parameters.get("transfer.fee.factor") ?? "")
+    const parameters = yield* ifSupported(reader.parameters)
+    const feeFactor: Share | undefined = fraction(parameters?.get("transfer.fee.factor") ?? "")
     return { chainId, assets: rows, feeFactor }
   },
   Effect.scoped,

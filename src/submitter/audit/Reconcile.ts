@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import { byOneConfig, CycleConfig } from "../../config/ConfigInForce.ts"
 import { hasElapsed } from "../../domain/Time.ts"
-import { type GatewayError, warnOf } from "../../gateway/GatewayError.ts"
+import { type GatewayError, ifSupported, warnOf } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import type { TransferListing } from "../../gateway/readTransfers.ts"
 import { Observations } from "../../store/balances/Observations.ts"
@@ -90,9 +90,7 @@ const clearIfListed = Effect.fn("Reconcile.clear")(function* (party: string, sta
   const clearance = yield* Clearance
   const isWhole = (one: Listing) => one === undefined || (one.reached !== undefined && one.reached >= start)
   if (!isWhole(listing) || !(yield* clearance.isOpen)) return
-  const withdrawals = yield* (yield* GatewayReader)
-    .withdrawalsFrom(party)
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const withdrawals = yield* ifSupported((yield* GatewayReader).withdrawalsFrom(party))
   if (withdrawals !== undefined) yield* recordListing(party, { ...withdrawals, cursor: undefined })
   if (!isWhole(withdrawals)) return
   if ((listing === undefined || withdrawals === undefined) && (yield* beginFirstWait(party))) return

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { shortId } from "../../domain/Hex.ts"
-import { GatewayError } from "../../gateway/GatewayError.ts"
+import { GatewayError, ifSupported } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import type { TransferListing } from "../../gateway/readTransfers.ts"
 import type { ObservedTransfer } from "../../gateway/schema/Transfers.ts"
@@ -75,8 +75,6 @@ interface Whole {
  */
 const listWhole = Effect.fnUntraced(function* (party: string) {
   const reader = yield* GatewayReader
-  const ifSupported = <A>(request: Effect.Effect<A, GatewayError>) =>
-    request.pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   const transfers = yield* ifSupported(reader.transfersFrom(party))
   const withdrawals = yield* ifSupported(reader.withdrawalsFrom(party))
   if (transfers?.complete !== false && withdrawals?.complete !== false) {

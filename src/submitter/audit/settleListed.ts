@@ -7,6 +7,7 @@ import { type Payment, sumText } from "../../domain/Decision.ts"
 import { shortId } from "../../domain/Hex.ts"
 import type { Intent } from "../../domain/Intent.ts"
 import { instantText, millisOf, nanosOf } from "../../domain/Time.ts"
+import { ifSupported } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import type { ObservedTransfer } from "../../gateway/schema/Transfers.ts"
 import { isOver, sureHeight } from "../../payments/judgeAttempt.ts"
@@ -161,9 +162,7 @@ const mayExecute = Effect.fnUntraced(function* ({ id }: Intent) {
 const hasMoved = Effect.fnUntraced(function* ({ id, from, timestamp }: ObservedTransfer) {
   const hour = 3_600_000_000_000n
   const now = nanosOf(yield* Clock.currentTimeMillis)
-  const sends = yield* (yield* GatewayReader)
-    .sends(from, timestamp - hour, now)
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const sends = yield* ifSupported((yield* GatewayReader).sends(from, timestamp - hour, now))
   return sends?.counts.has(id) === true
 })
 

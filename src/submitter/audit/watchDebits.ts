@@ -3,6 +3,7 @@ import { CycleConfig } from "../../config/ConfigInForce.ts"
 import { formatAmount } from "../../domain/Amount.ts"
 import { general, withdrawn } from "../../domain/Balance.ts"
 import { isoOf } from "../../domain/Time.ts"
+import { ifSupported } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { Gateways } from "../../gateway/Gateways.ts"
 import { pageSize } from "../../gateway/walkPages.ts"
@@ -98,9 +99,8 @@ interface Doubt {
  * does not report costs of trading: then nothing moved.
  */
 const ask = Effect.fnUntraced(function* ({ party, isTraded, falls, balances }: Doubt) {
-  const answer = yield* (yield* GatewayReader)
-    .debits(party, falls[0]!.timestamp, falls.at(-1)!.timestamp)
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const reader = yield* GatewayReader
+  const answer = yield* ifSupported(reader.debits(party, falls[0]!.timestamp, falls.at(-1)!.timestamp))
   if (answer === undefined && !isTraded) {
     // Rows that a quorum gave are proof: the best gateway alone would hide a fall behind a rise.
     return { balances: (yield* Gateways).quorum > 1 ? balances : yield* shownNow(party, balances) }
@@ -114,9 +114,7 @@ const ask = Effect.fnUntraced(function* ({ party, isTraded, falls, balances }: D
 })
 
 const withdrawalsOf = Effect.fnUntraced(function* (party: string) {
-  const listing = yield* (yield* GatewayReader)
-    .withdrawalsFrom(party)
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const listing = yield* ifSupported((yield* GatewayReader).withdrawalsFrom(party))
   return listing?.transfers.filter(({ status }) => status === "done") ?? []
 })
 

@@ -3,6 +3,7 @@ import { type Attempt, deadlineHeight } from "../../domain/Attempt.ts"
 import { paymentFacts } from "../../domain/alerts/Alert.ts"
 import { type IntentCommand, unsettledFrom } from "../../domain/Intent.ts"
 import { nanosOf } from "../../domain/Time.ts"
+import { ifSupported } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { doubtfulUntil, isApart } from "../../payments/judgeAttempt.ts"
 import { excessOf } from "../../payments/movements.ts"
@@ -21,8 +22,8 @@ import { haltOnSecondExecution } from "./recordListing.ts"
 /** The gateways' common listing of a key's payments of a kind; undefined if none lists them. */
 const listingOf = (command: IntentCommand, party: string) =>
   Effect.flatMap(GatewayReader, ({ transfersFrom, withdrawalsFrom }) =>
-    (command === "withdraw" ? withdrawalsFrom : transfersFrom)(party),
-  ).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+    ifSupported((command === "withdraw" ? withdrawalsFrom : transfersFrom)(party)),
+  )
 
 /** Block time of the newest row of any of the party's accounts; 0 where none is known. */
 export const newestRow = Effect.fnUntraced(function* (party: string) {
