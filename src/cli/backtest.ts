@@ -15,7 +15,7 @@ import { DurationText, durationMillis, PercentText } from "../config/schema/Fiel
 import { jsonSchemaOf } from "../config/schema/jsonSchemaOf.ts"
 import { isEmbedded, type Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
-import { millisOf } from "../domain/Time.ts"
+import { dayMillis, millisOf } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
 import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import { isPaying } from "../rules/Rule.ts"
@@ -147,7 +147,7 @@ const settingsOf = (treasury: Treasury, history: History, start: number, chosen:
   ),
   parameters: parametersOf(history, chosen.fee),
   settlesMillis: settlesMillisOf(history),
-  quota: isEmbedded(treasury) ? undefined : { limit: networkTransfersPerDay, epochMillis: 86_400_000 },
+  quota: isEmbedded(treasury) ? undefined : { limit: networkTransfersPerDay, epochMillis: dayMillis },
 })
 
 const spanOf = (history: History, from: number | undefined, to: number | undefined) => {

@@ -10,7 +10,7 @@ import { ageText } from "../domain/text.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { rebaseBalances } from "../http/rebaseBalances.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
-import { partyName } from "../rules/Account.ts"
+import { partyName, pinnedSum } from "../rules/Account.ts"
 import { agreementFlags } from "./approve.ts"
 import { gatewayOf, paginationOf, pagingFlags, readFromGateway } from "./assets.ts"
 import { withLastFiles } from "./common/client.ts"
@@ -81,12 +81,8 @@ const flags = {
 }
 
 /** The balance in units of its asset; in base units if the asset is not pinned, since its decimals are unknown. */
-const balanceText = ({ assets }: Treasury, { asset, balance }: Pick<BalanceChange, "asset" | "balance">): string => {
-  const pinned = [...assets.values()].find(({ id }) => id === asset)
-  return pinned === undefined
-    ? `${balance} base units of ${asset.slice(0, 8)}`
-    : `${formatAmount(balance, pinned.decimals)} ${pinned.symbol}`
-}
+const balanceText = ({ assets }: Treasury, { asset, balance }: Pick<BalanceChange, "asset" | "balance">): string =>
+  pinnedSum(assets, asset, balance) ?? `${balance} base units of ${asset.slice(0, 8)}`
 
 /** Public keys of parties that are given by name or key. */
 const keysOf = ({ file, parties }: Treasury, asked: ReadonlyArray<string>) =>
@@ -135,7 +131,7 @@ export const balances = Command.make(
           ["time", "party", "balance", "market", "type"],
           ...page.rows.map(({ node }) => [
             isoOf(node.timestamp),
-            partyName(treasury.parties, node.party) ?? node.party.slice(0, 8),
+            partyName(treasury.parties, node.party),
             balanceText(treasury, node),
             node.market.slice(0, 8) || "-",
             accountKind(node.type),

@@ -2,7 +2,7 @@ import { Clock, Console, Effect, Layer, Option } from "effect"
 import { byTime, type History, makeHistoryReader } from "../backtest/History.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { type BalanceChange, general } from "../domain/Balance.ts"
-import { millisOf, nanosOf } from "../domain/Time.ts"
+import { dayMillis, millisOf, nanosOf } from "../domain/Time.ts"
 import { ifSupported } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
@@ -110,7 +110,7 @@ export const readHistory = Effect.fnUntraced(function* (
 })
 
 /** Longest time from a decision to its execution that is searched: exports list payments by decision. */
-const openMillisMax = 31 * 86_400_000
+const openMillisMax = 31 * dayMillis
 
 const readStored = Effect.fnUntraced(function* (chosen: Chosen, asked: Span) {
   const span = { from: asked.from ?? 0, to: asked.to ?? Number.MAX_SAFE_INTEGER }

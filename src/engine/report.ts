@@ -4,7 +4,7 @@ import { formatAmount, plainAmount } from "../domain/Amount.ts"
 import { overOf } from "../domain/alerts/Alert.ts"
 import { type HoldReason, reasonText } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { hasElapsed } from "../domain/Time.ts"
+import { dayMillis, hasElapsed } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import type { Answers } from "../rules/Code.ts"
@@ -226,7 +226,7 @@ const isMissing = ({ accounts, payers, asset }: Subject, { balance }: Pick<Snaps
   accounts.some((one) => balance(one.party.publicKey, one.asset.id, one.balance) === undefined) ||
   payers.some(({ publicKey }) => balance(publicKey, asset.id, "free") === undefined)
 
-const weekMillis = 7 * 86_400_000
+const weekMillis = 7 * dayMillis
 const reportedKey = "trialsToldAt"
 
 /** Reports once a week what rules on trial would have done since the trial began. */

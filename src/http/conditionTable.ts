@@ -2,7 +2,7 @@ import { restartRemedy } from "../config/needsRestart.ts"
 import { signAgainIn } from "../domain/Approval.ts"
 import { alertAfterMillis, type ConditionName, conditionNames } from "../domain/alerts/healthConditions.ts"
 import { haltText, remedyOf } from "../domain/Halt.ts"
-import { timeText } from "../domain/Time.ts"
+import { dayMillis, timeText } from "../domain/Time.ts"
 import { ageText, plural, several } from "../domain/text.ts"
 import { pinAuthor } from "../rules/checks/stops.ts"
 import { pauseEnd, resumeCommand } from "../store/controls/Controls.ts"
@@ -56,7 +56,7 @@ const stale = (facts: HealthFacts): Found | undefined => {
 
 const minute = 60_000
 /** A lost period is reported as a condition for this time. */
-const gapMillis = 86_400_000
+const gapMillis = dayMillis
 /** Hold reasons that a person must usually end while something is, or may be, needed. */
 const stuck: ReadonlySet<string | null> = new Set([
   "disagreement",

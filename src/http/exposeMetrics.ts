@@ -7,6 +7,7 @@ import { haltReasons } from "../domain/Halt.ts"
 import { openIntentStates } from "../domain/Intent.ts"
 import { millisOf } from "../domain/Time.ts"
 import { Health } from "../gateway/Health.ts"
+import { assetById, partyByKey } from "../rules/Account.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
@@ -209,8 +210,8 @@ const setBalances = Effect.fnUntraced(function* (treasury: Treasury, now: number
   // A changed file may name other accounts.
   for (const one of [metrics.observationAge, metrics.accountBalance]) one.reset()
   for (const account of rows) {
-    const party = [...treasury.parties.values()].find((p) => p.publicKey === account.party)
-    const asset = [...treasury.assets.values()].find((a) => a.id === account.asset)
+    const party = partyByKey(treasury.parties, account.party)
+    const asset = assetById(treasury.assets, account.asset)
     if (party === undefined || asset === undefined || account.type !== general || account.market !== "") continue
     const labels = { treasury: treasury.name, party: party.name, asset: asset.symbol }
     const reserved = open

@@ -6,7 +6,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import { isoOf, nanosOf } from "../domain/Time.ts"
 import { subjectOf } from "../poller/Comparison.ts"
 import { Reconciliation, reconcileBalances } from "../poller/Reconciliation.ts"
-import { partyName } from "../rules/Account.ts"
+import { assetById, partyByKey, pinnedSum } from "../rules/Account.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Approvals } from "../store/controls/Approvals.ts"
@@ -29,17 +29,15 @@ const payersOf = ({ parties }: Pick<Treasury, "parties">): ReadonlyArray<string>
 const transferOf =
   ({ assets, parties }: Treasury) =>
   ({ id, from, to, asset, amount, reference, status, timestamp }: UnrecognizedTransfer) => {
-    const pinned = [...assets.values()].find((one) => one.id === asset)
-    const receiver = [...parties.values()].find(({ publicKey }) => publicKey === to)
     return {
       id,
       from,
       to,
-      toName: receiver?.name ?? null,
+      toName: partyByKey(parties, to)?.name ?? null,
       asset,
       amount: String(amount),
       /** In units of the asset, where it is pinned. */
-      sum: pinned === undefined ? null : `${formatAmount(amount, pinned.decimals)} ${pinned.symbol}`,
+      sum: pinnedSum(assets, asset, amount) ?? null,
       reference,
       status,
       timestamp: String(timestamp),
@@ -156,13 +154,13 @@ export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
     if (!isCompared) yield* advance
   }
   const drifts = (yield* (yield* Drifts).all).map((drift): ReconciledRow => {
-    const decimals = [...assets.values()].find(({ id }) => id === drift.asset)?.decimals ?? 0
+    const decimals = assetById(assets, drift.asset)?.decimals ?? 0
     const say = (units: bigint) => formatAmount(units, decimals)
     const subject = subjectOf({ parties, assets }, drift)
     return { kind: "drift", subject, id: "", ours: say(drift.stored), ledger: say(drift.reported) }
   })
   const history = mode === "live" ? yield* compareHistory(payersOf(treasury)) : undefined
-  const nameOf = (key: string) => partyName(parties, key) ?? ""
+  const nameOf = (key: string) => partyByKey(parties, key)?.name ?? ""
   const payments = (history?.differences ?? []).map(
     ({ kind, party, id, ours, ledger }): ReconciledRow => ({ kind, subject: nameOf(party), id, ours, ledger }),
   )

@@ -11,6 +11,7 @@ import { keptNanosMin } from "../poller/bridgeGap.ts"
 import { subjectOf } from "../poller/Comparison.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import { type Base, readBaseTogether, readNewest } from "../poller/readBase.ts"
+import { assetById } from "../rules/Account.ts"
 import { isUnsigned } from "../rules/policy/Policy.ts"
 import { accountKeyText, type BalanceDifference, Drifts } from "../store/balances/Drifts.ts"
 import { Observations } from "../store/balances/Observations.ts"
@@ -149,7 +150,7 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
     rows,
     approvers: agreed.length === 0 ? undefined : agreed,
   })
-  const pin = [...treasury.assets.values()].find(({ id }) => id === asset)
+  const pin = assetById(treasury.assets, asset)
   return { rebased: subject, rows, symbol: pin?.symbol, decimals: pin?.decimals, accounts }
 })
 

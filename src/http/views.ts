@@ -6,7 +6,7 @@ import { holdText, restText } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { instantText, isoOf, millisOf } from "../domain/Time.ts"
 import { dayOf, signedUses } from "../engine/snapshot.ts"
-import { type PinnedAsset, receiverKey } from "../rules/Account.ts"
+import { assetById, type PinnedAsset, receiverKey } from "../rules/Account.ts"
 import { type AlertRule, conditionText } from "../rules/Condition.ts"
 import { type PeriodUse, type PolicyLine, periodUse } from "../rules/policy/Policy.ts"
 import { isAlert, isPaying, isRehearsed, levelsOf, type PayingRule } from "../rules/Rule.ts"
@@ -152,7 +152,7 @@ const paymentView = (
   { line, use }: { readonly line: PolicyLine; readonly use: PeriodUse },
 ): PolicyView => {
   const { amount, count } = use
-  const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)
+  const asset = assetById(treasury.assets, line.assetId)
   const say = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
   const symbol = asset?.symbol ?? line.assetId
   const [next] = use.leaving ?? []

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from "node:crypto"
 import { Redacted } from "effect"
+import { dayMillis } from "../domain/Time.ts"
 import {
   type AlertIdentity,
   cut,
@@ -30,7 +31,6 @@ const headersOf = (headers: Readonly<Record<string, Redacted.Redacted>> = {}): R
 
 const under = (url: string, path: string): string => `${url.replace(/\/+$/, "")}${path}`
 
-const dayMillis = 86_400_000
 /**
  * For how long Alertmanager shows an alert that is not resolved; without it 5 min. Longer than the week after which the
  * last all-clear of an event comes, and than the day after which it gets what lasts again; information has none. The

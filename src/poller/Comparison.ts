@@ -8,7 +8,7 @@ import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
 import type { ReportedBalance } from "../gateway/schema/BalanceChanges.ts"
 import { walkPages } from "../gateway/walkPages.ts"
-import { type Party, type PinnedAsset, partyName } from "../rules/Account.ts"
+import { assetById, type Party, type PinnedAsset, partyByKey, partyName } from "../rules/Account.ts"
 import { uncompared } from "../store/alerts/makeTrouble.ts"
 import { raise, raiseOver } from "../store/alerts/raise.ts"
 import { accountKeyText, type BalanceDifference, type Drift, Drifts } from "../store/balances/Drifts.ts"
@@ -133,31 +133,31 @@ interface Names {
   readonly assets: ReadonlyMap<string, PinnedAsset>
 }
 
-const symbolOf = ({ assets }: Names, asset: string) => [...assets.values()].find(({ id }) => id === asset)?.symbol
-
 /** "hot/USDT", with the kind of account where it is no general one. */
 export const subjectOf = (names: Names, { party, asset, type }: BalanceDifference): string => {
-  const name = partyName(names.parties, party) ?? party.slice(0, 8)
-  const symbol = symbolOf(names, asset) ?? asset.slice(0, 8)
+  const name = partyName(names.parties, party)
+  const symbol = assetById(names.assets, asset)?.symbol ?? asset.slice(0, 8)
   const kind = accountKind(type)
   return kind === "general" ? `${name}/${symbol}` : `${name}/${symbol} ${kind}`
 }
 
 /** Both balances in units of the asset. */
 const sidesOf = ({ assets }: Names, { asset, stored, reported }: BalanceDifference) => {
-  const pin = [...assets.values()].find(({ id }) => id === asset)
+  const pin = assetById(assets, asset)
   const units = (n: bigint) => plainAmount(n, pin?.decimals ?? 0)
   return { asset: pin?.symbol ?? asset, storedBalance: units(stored), gatewayBalance: units(reported) }
 }
 
 const wordsOf = ({ assets }: Names, { asset, stored, reported }: BalanceDifference): string => {
-  const decimals = [...assets.values()].find(({ id }) => id === asset)?.decimals ?? 0
+  const decimals = assetById(assets, asset)?.decimals ?? 0
   return `mismatch: our history ${formatAmount(stored, decimals)}, gateway ${formatAmount(reported, decimals)}`
 }
 
 /** Remedy of a mismatch that does not end by itself. A gateway may name an asset as it likes. */
 const remedyOf = (names: Names, { party, asset }: BalanceDifference): string => {
-  const named = [partyName(names.parties, party) ?? party, symbolOf(names, asset) ?? asset].map(shellWord)
+  const named = [partyByKey(names.parties, party)?.name ?? party, assetById(names.assets, asset)?.symbol ?? asset].map(
+    shellWord,
+  )
   return `cofferer balances rebase ${named.join(" ")} --reason TEXT`
 }
 

@@ -1,4 +1,4 @@
-import type { BaseUnits } from "../domain/Amount.ts"
+import { type BaseUnits, formatAmount } from "../domain/Amount.ts"
 import type { ExternalAddress, PublicKey } from "../domain/Hex.ts"
 
 /** A party as configured. Without a signer it is watch-only and is never `from`. */
@@ -50,9 +50,25 @@ export interface Share {
 export const percent = ({ numerator, denominator }: Share): string =>
   `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
 
-/** Name of the party with this key; undefined where the treasury has none. */
-export const partyName = (parties: ReadonlyMap<string, Party>, key: string): string | undefined =>
-  [...parties.values()].find(({ publicKey }) => publicKey === key)?.name
+/** The party with this key; undefined where the treasury has none. */
+export const partyByKey = (parties: ReadonlyMap<string, Party>, key: string): Party | undefined =>
+  parties.values().find(({ publicKey }) => publicKey === key)
+
+/** Name of the party with this key, or the beginning of the key. */
+export const partyName = (parties: ReadonlyMap<string, Party>, key: string): string =>
+  partyByKey(parties, key)?.name ?? key.slice(0, 8)
+
+type Pins = ReadonlyMap<string, PinnedAsset>
+
+/** The asset that is pinned with this id; undefined where none is. */
+export const assetById = (assets: Pins, id: string): PinnedAsset | undefined =>
+  assets.values().find((asset) => asset.id === id)
+
+/** An amount with its symbol, "12.50 USDT"; undefined where the asset is not pinned, since its decimals are unknown. */
+export const pinnedSum = (assets: Pins, id: string, units: bigint): string | undefined => {
+  const asset = assetById(assets, id)
+  return asset && `${formatAmount(units, asset.decimals)} ${asset.symbol}`
+}
 
 /** An account's name in decisions, messages and the store: "hot/USDT". */
 export const accountName = ({ party, asset }: Pick<RuleAccount, "party" | "asset">): string =>

@@ -20,7 +20,7 @@ export interface Window {
 }
 
 const minuteMillis = 60_000
-const searchMillis = 8 * 86_400_000
+const searchMillis = 8 * dayMillis
 
 interface Known {
   readonly from: number

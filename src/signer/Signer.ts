@@ -4,8 +4,9 @@ import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { attemptsMax } from "../domain/Attempt.ts"
 import type { Command } from "../domain/Command.ts"
+import { dayMillis } from "../domain/Time.ts"
 import { shortOf } from "../payments/planAttempt.ts"
-import type { Party } from "../rules/Account.ts"
+import { assetById, type Party } from "../rules/Account.ts"
 import { assetScopes } from "../rules/checks/stops.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import {
@@ -55,8 +56,6 @@ const attemptRefused = (k: number, payment: PolicyPayment, earlier: ReadonlyArra
 
 const isSame = (a: PolicyPayment, b: PolicyPayment): boolean =>
   a.from === b.from && a.to === b.to && a.assetId === b.assetId && a.amount === b.amount
-
-const dayMillis = 86_400_000
 
 /** Facts by which a payment is judged besides its command. */
 interface Judged {
@@ -154,7 +153,7 @@ export class Signer extends Context.Service<
           })
         /** Pause of the asset, as text; undefined without one. An asset that is not pinned has no policy line. */
         const pauseOf = Effect.fnUntraced(function* (assetId: string) {
-          const pin = [...now().treasury.assets.values()].find(({ id }) => id === assetId)
+          const pin = assetById(now().treasury.assets, assetId)
           if (pin === undefined) return undefined
           const scopes = [pin.symbol, assetId].flatMap(assetScopes)
           const pause = (yield* controls.pauses.pipe(asSignerError)).find(
@@ -231,7 +230,7 @@ export class Signer extends Context.Service<
           const feeProblem = kind === "withdraw" ? undefined : feeRefused(request.fee, { amount, most }, clock)
           if (feeProblem !== undefined) return yield* refuse("fee", feeProblem)
           const { assetId } = payment
-          const asset = [...treasury.assets.values()].find(({ id }) => id === assetId)
+          const asset = assetById(treasury.assets, assetId)
           const short = shortOf(asset ?? { symbol: assetId, decimals: 0 }, {
             spendable: request.spendable,
             amount,

@@ -16,7 +16,7 @@ import {
   spendableOf,
 } from "../payments/planAttempt.ts"
 import { isTogether, standingOf, subjectOfIntent } from "../payments/standing.ts"
-import type { Share } from "../rules/Account.ts"
+import { assetById, type Share } from "../rules/Account.ts"
 import { type FeeParameters, feeAgeMillisMax } from "../rules/policy/Policy.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { disagreement, unlisted } from "../store/alerts/makeTrouble.ts"
@@ -94,7 +94,7 @@ const attemptContext = Effect.fnUntraced(function* (beginning: Beginning, heads:
     isRead: (yield* settings.get(assetsReadKey)) !== undefined,
     isUnlisted: (yield* (yield* unlisted).now)?.isTold === true,
   }
-  const pin = [...treasury.assets.values()].find(({ id }) => id === assetId)
+  const pin = assetById(treasury.assets, assetId)
   const oldest = heads.at(-1)?.height
   const context: AttemptContext = {
     ...beginning,

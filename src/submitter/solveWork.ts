@@ -1,6 +1,7 @@
 import { Cause, Clock, Effect, Exit, Option } from "effect"
 import { type Attempt, deadlineHeight, isFinalAttempt, marginBlocks } from "../domain/Attempt.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
+import { dayMillis } from "../domain/Time.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { blocksLeft } from "../payments/planSend.ts"
 import type { PowError } from "../pow/Pool.ts"
@@ -21,7 +22,6 @@ import { InFlight } from "./InFlight.ts"
 
 /** Interval at which a search checks that it is still needed. */
 const checkMillis = 100
-const dayMillis = 86_400_000
 
 /**
  * The attempt with its proof of work, to be stored when its send begins. Undefined if the search still runs in the

@@ -3,7 +3,7 @@ import { CycleConfig } from "../config/ConfigInForce.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, waitsFrom } from "../domain/Intent.ts"
-import { instantText, millisOf } from "../domain/Time.ts"
+import { dayMillis, instantText, millisOf } from "../domain/Time.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
 import { isNamed, subjectOfIntent } from "../payments/standing.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
@@ -37,7 +37,7 @@ export const clockAgrees = Effect.gen(function* () {
 })
 
 /** Interval of repeated alerts for a payment that still waits. */
-const repeatMillis = 86_400_000
+const repeatMillis = dayMillis
 
 /** Facts by which the wait is judged, and the number of signatures so far. */
 const factsOf = Effect.fnUntraced(function* (intent: Intent) {

@@ -2,7 +2,7 @@ import type { Treasury } from "../../config/Treasury.ts"
 import { formatLevel, plainLevel } from "../../domain/Amount.ts"
 import { groupText } from "../../domain/Approval.ts"
 import { plural, several } from "../../domain/text.ts"
-import { percent } from "../../rules/Account.ts"
+import { assetById, percent } from "../../rules/Account.ts"
 import type { PolicyLine } from "../../rules/policy/Policy.ts"
 import type { WorstCase, WorstLine } from "../../rules/policy/worstCase.ts"
 
@@ -30,7 +30,7 @@ const signersOf = ({ group, above }: NonNullable<PolicyLine["approval"]>, format
 export const permittedLines = (treasury: Treasury) =>
   treasury.policy.lines.map((line) => {
     const { approval } = line
-    const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)
+    const asset = assetById(treasury.assets, line.assetId)
     const plain = (units: bigint) => plainLevel(units, asset?.decimals ?? 0)
     return {
       from: partyNames(treasury, line.from),

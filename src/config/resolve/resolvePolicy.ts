@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { type ApprovalGroup, approvalMillisMin, isWeakKey } from "../../domain/Approval.ts"
-import type { External, Party, PinnedAsset, Share } from "../../rules/Account.ts"
+import { type External, type Party, type PinnedAsset, partyByKey, type Share } from "../../rules/Account.ts"
 import type { Policy, PolicyLine, PolicyNames } from "../../rules/policy/Policy.ts"
 import { asArray, durationMillis } from "../schema/Fields.ts"
 import type { TreasuryFile } from "../schema/TreasuryFile.ts"
@@ -162,7 +162,7 @@ const problemOf = (operator: string, key: string, parties: Parties, people: Peop
   const before = people.names.get(operator) ?? key
   people.keys.set(key, twin)
   people.names.set(operator, before)
-  const party = [...parties.values()].find(({ publicKey }) => publicKey === key)
+  const party = partyByKey(parties, key)
   if (party !== undefined) {
     return [
       `the key of party "${party.name}": whoever runs that machine could approve`,

@@ -1,6 +1,6 @@
 import { type Alert, alertOf, overOf } from "../../domain/alerts/Alert.ts"
 import { type HoldReason, reasonText } from "../../domain/Decision.ts"
-import { millisOf, timeText as spanText } from "../../domain/Time.ts"
+import { dayMillis, millisOf, timeText as spanText } from "../../domain/Time.ts"
 import { clockGap } from "../checks/wrongClock.ts"
 import type { Notice } from "../Need.ts"
 import type { PayoutRule } from "../Rule.ts"
@@ -70,7 +70,7 @@ export const byOpen: ReadonlySet<HoldReason> = new Set(["in_flight", "unresolved
 const freshMillis = 60_000
 
 /** Interval of repeated alerts for what is still held. */
-const repeatMillis = 86_400_000
+const repeatMillis = dayMillis
 
 const instant = (millis: number): string => new Date(millis).toISOString()
 

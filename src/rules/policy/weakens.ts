@@ -2,7 +2,7 @@ import { formatLevel } from "../../domain/Amount.ts"
 import { groupText } from "../../domain/Approval.ts"
 import { timeText } from "../../domain/Time.ts"
 import { plural } from "../../domain/text.ts"
-import { type Party, type PinnedAsset, percent, type Share } from "../Account.ts"
+import { assetById, type Party, type PinnedAsset, partyByKey, percent, type Share } from "../Account.ts"
 import { type Cell, cellsOf, isCountedBy, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
 /** Limits on a treasury's money that apply whatever rules and gateways do. */
@@ -66,7 +66,7 @@ const writtenFeeWords = (old: Terms["fee"], next: Terms["fee"]): ReadonlyArray<s
 /** Symbols with another asset id, and assets with other decimals: their amounts mean something else. */
 const repinned = (old: Terms, next: Terms): ReadonlyArray<string> =>
   [...next.assets.values()].flatMap(({ symbol, id, decimals }) => {
-    const [named, same] = [old.assets.get(symbol), assetOf(old, id)]
+    const [named, same] = [old.assets.get(symbol), assetById(old.assets, id)]
     const moved =
       named === undefined || named.id === id ? [] : [`${symbol} is ${id.slice(0, 8)}, before ${named.id.slice(0, 8)}`]
     const scaled =
@@ -89,12 +89,9 @@ const names = (terms: Terms, keys: Iterable<string>): string => {
   return [...new Set(keys)].map((key) => known.get(key) ?? key.slice(0, 8)).join(", ")
 }
 
-const assetOf = (terms: Terms, id: string): PinnedAsset | undefined =>
-  [...terms.assets.values()].find((asset) => asset.id === id)
-
 /** An amount as its own terms write it; where the others write the asset with other decimals, in base units as well. */
 const figureIn = (terms: Terms, others: Terms, id: string, units: bigint): string => {
-  const [own, other] = [assetOf(terms, id)?.decimals, assetOf(others, id)?.decimals]
+  const [own, other] = [assetById(terms.assets, id)?.decimals, assetById(others.assets, id)?.decimals]
   const figure = formatLevel(units, own ?? 0)
   return own === undefined || other === undefined || own === other ? figure : `${figure} (${units} base units)`
 }
@@ -102,10 +99,10 @@ const figureIn = (terms: Terms, others: Terms, id: string, units: bigint): strin
 const amountIn =
   (terms: Terms, others: Terms): AmountText =>
   (id, units) =>
-    `${figureIn(terms, others, id, units)} ${assetOf(terms, id)?.symbol ?? id.slice(0, 8)}`
+    `${figureIn(terms, others, id, units)} ${assetById(terms.assets, id)?.symbol ?? id.slice(0, 8)}`
 
 const titleOf = (terms: Terms, line: PolicyLine, cells: ReadonlyArray<Cell>): string => {
-  const symbol = assetOf(terms, line.assetId)?.symbol ?? line.assetId.slice(0, 8)
+  const symbol = assetById(terms.assets, line.assetId)?.symbol ?? line.assetId.slice(0, 8)
   const [from, to] = [cells.map((cell) => cell.from), cells.map((cell) => cell.to)]
   return `policy line ${line.line}, ${names(terms, from)} -> ${names(terms, to)}, ${symbol}`
 }
@@ -172,13 +169,13 @@ const feeWords = (old: Share, next: Share): ReadonlyArray<string> =>
 
 const partyWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
   [...old.parties.values()].flatMap((before) => {
-    const after = [...next.parties.values()].find(({ publicKey }) => publicKey === before.publicKey)
+    const after = partyByKey(next.parties, before.publicKey)
     // A party without a signer pays nothing now, but the next terms, which may add one, are compared with these.
     if (after === undefined) return []
     const floors = [...before.floor].flatMap(([id, floor]) => {
       const left = after.floor.get(id) ?? 0n
       if (left >= floor) return []
-      const symbol = assetOf(old, id)?.symbol ?? id.slice(0, 8)
+      const symbol = assetById(old.assets, id)?.symbol ?? id.slice(0, 8)
       return [
         `${after.name} keeps ${figureIn(next, old, id, left)} ${symbol}, before ${figureIn(old, next, id, floor)}`,
       ]

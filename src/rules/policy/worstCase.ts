@@ -1,5 +1,13 @@
 import { isExternal } from "../../domain/Hex.ts"
-import { type External, type Party, type PinnedAsset, type Receiver, receiverKey, type Share } from "../Account.ts"
+import {
+  assetById,
+  type External,
+  type Party,
+  type PinnedAsset,
+  type Receiver,
+  receiverKey,
+  type Share,
+} from "../Account.ts"
 import { isPaying, type PayingRule, type Rule } from "../Rule.ts"
 import { subjectsOf, waysOf } from "../Subject.ts"
 import { feeMax, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
@@ -94,7 +102,7 @@ export const worstCase = (treasury: Permitting, transfersPerDay: number = networ
 
 const lineAtWorst = (treasury: Permitting, line: PolicyLine): WorstLine | undefined => {
   const { policy, assets, parties } = treasury
-  const asset = [...assets.values()].find(({ id }) => id === line.assetId)
+  const asset = assetById(assets, line.assetId)
   const permits = (from: Party, to: Receiver) =>
     from.signer !== undefined &&
     lineFor(policy, { from: from.publicKey, to: receiverKey(to), assetId: line.assetId }) === line

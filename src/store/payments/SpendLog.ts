@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { dayMillis } from "../../domain/Time.ts"
 import { countedIn, type PeriodUse, type Policy, type PolicyLine } from "../../rules/policy/Policy.ts"
 import { policiesSince } from "../controls/terms.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
@@ -47,8 +48,6 @@ const UsedRow = Schema.Struct({
   spentAt: Schema.Int,
   endedAt: Schema.NullOr(Schema.Int),
 })
-
-const dayMillis = 86_400_000
 
 const useOf = (spends: ReadonlyArray<typeof UsedRow.Type>): PeriodUse => ({
   amount: spends.reduce((sum, { amount }) => sum + amount, 0n),

@@ -1,6 +1,5 @@
 import { Clock, Effect } from "effect"
 import { ConfigInForce } from "../../config/ConfigInForce.ts"
-import { formatAmount } from "../../domain/Amount.ts"
 import type { Attempt } from "../../domain/Attempt.ts"
 import { type BalanceChange, general } from "../../domain/Balance.ts"
 import { shortId } from "../../domain/Hex.ts"
@@ -10,7 +9,7 @@ import { plural } from "../../domain/text.ts"
 import { type Gateway, Gateways } from "../../gateway/Gateways.ts"
 import type { TransferListing } from "../../gateway/readTransfers.ts"
 import { pageSize } from "../../gateway/walkPages.ts"
-import { partyName } from "../../rules/Account.ts"
+import { partyName, pinnedSum } from "../../rules/Account.ts"
 import { raise } from "../../store/alerts/raise.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { haltSigningWith } from "../../store/controls/Controls.ts"
@@ -108,10 +107,10 @@ export const haltOnUnrecognized = Effect.fnUntraced(function* (
   const last = foreign.at(-1)
   if (last !== undefined) {
     const { parties, assets } = (yield* ConfigInForce).now().treasury
-    const nameOf = (key: string) => partyName(parties, key) ?? key.slice(0, 8)
-    const pinned = [...assets.values()].find(({ id }) => id === last.asset)
-    const sum = pinned === undefined ? "" : `, ${formatAmount(last.amount, pinned.decimals)} ${pinned.symbol}`
-    const detail = `the key of ${nameOf(last.from)} signed ${plural(foreign.length, "payment")} ${foreign.length === 1 ? "that is" : "that are"} not in this journal, the last ${last.id.slice(0, 8)}${sum} to ${nameOf(last.to)}`
+    const count = `${plural(foreign.length, "payment")} that ${foreign.length === 1 ? "is" : "are"}`
+    const sum = pinnedSum(assets, last.asset, last.amount)
+    const what = `${last.id.slice(0, 8)}${sum === undefined ? "" : `, ${sum}`} to ${partyName(parties, last.to)}`
+    const detail = `the key of ${partyName(parties, last.from)} signed ${count} not in this journal, the last ${what}`
     yield* haltSigningWith("foreign_payment", Effect.succeed(detail))
   }
 })
@@ -152,7 +151,7 @@ export const haltOnSecondExecution = Effect.fnUntraced(function* (attempt: Attem
   )
 })
 
-const dayNanos = 86_400_000_000_000n
+const dayNanos = nanosOf(dayMillis)
 /** How far back a row is searched that gives an account's earlier balance. */
 const reachNanos = 364n * dayNanos
 /** Pages of balance rows read at most; what lies behind them is not counted. */
@@ -185,14 +184,10 @@ export const countHistory = Effect.fn("Reconcile.countHistory")(function* (
       yield* countSpends(withdrawals?.transfers ?? [])
       const count = yield* countSpends(falls)
       yield* settings.set(keyOf(party), String(yield* Clock.currentTimeMillis))
-      if (count > 0) yield* notifyCounted(party, count)
+      if (count === 0) return
+      yield* raise("debits_counted", { party, who: party.slice(0, 8), what: plural(count, "debit"), count })
     }),
   )
-})
-
-const notifyCounted = Effect.fnUntraced(function* (party: string, count: number) {
-  const what = count === 1 ? "1 debit" : `${count} debits`
-  yield* raise("debits_counted", { party, who: party.slice(0, 8), what, count })
 })
 
 /** Falls of the key's general accounts in the last 24 hours that any gateway shows. */

@@ -1,6 +1,5 @@
 import { Effect, Option, Schema } from "effect"
 import { CycleConfig } from "../../config/ConfigInForce.ts"
-import { formatAmount } from "../../domain/Amount.ts"
 import { general, withdrawn } from "../../domain/Balance.ts"
 import { isoOf } from "../../domain/Time.ts"
 import { ifSupported } from "../../gateway/GatewayError.ts"
@@ -14,6 +13,7 @@ import {
   type GeneralRow,
   type Unexplained,
 } from "../../payments/explainDebits.ts"
+import { partyName, pinnedSum } from "../../rules/Account.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import type { AccountBalance } from "../../store/balances/storeRows.ts"
 import { haltSigningWith } from "../../store/controls/Controls.ts"
@@ -188,12 +188,6 @@ const how = {
 
 const wordsOf = Effect.fnUntraced(function* (key: string, { asset, amount, timestamp, kind }: Unexplained) {
   const { parties, assets } = (yield* CycleConfig).treasury
-  const party = [...parties.values()].find(({ publicKey }) => publicKey === key)
-  const pinned = [...assets.values()].find(({ id }) => id === asset)
-  const money =
-    pinned === undefined
-      ? `${amount} of ${asset.slice(0, 8)}`
-      : `${formatAmount(amount, pinned.decimals)} ${pinned.symbol}`
-  const at = isoOf(timestamp)
-  return `${money} left the general account of ${party?.name ?? key.slice(0, 8)} in the block of ${at}, ${how[kind]}`
+  const sum = pinnedSum(assets, asset, amount) ?? `${amount} of ${asset.slice(0, 8)}`
+  return `${sum} left the general account of ${partyName(parties, key)} in the block of ${isoOf(timestamp)}, ${how[kind]}`
 })
