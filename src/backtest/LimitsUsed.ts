@@ -36,7 +36,7 @@ interface SignedPayment {
   /** Time of its block. A policy line counts it until 24 hours later. */
   readonly settlesAt: number
   /** True if it is one of the transfers that the network counts. */
-  readonly isSlot: boolean
+  readonly usesQuota: boolean
 }
 
 /** Use of the limits: signed payments of each policy line in 24 hours, and transfers of each key in an epoch. */
@@ -73,8 +73,8 @@ export const makeLimitsUsed = (
   return {
     /** The most transfers of one key in one epoch. */
     busiest: busiest as ReadonlyMap<string, number>,
-    sign: ({ from, to, assetId, amount, at, settlesAt, isSlot }: SignedPayment): void => {
-      if (isSlot) {
+    sign: ({ from, to, assetId, amount, at, settlesAt, usesQuota }: SignedPayment): void => {
+      if (usesQuota) {
         const epoch = epochOf(at)
         const before = sent.get(from)
         const used = (before?.epoch === epoch ? before.used : 0) + 1

@@ -36,7 +36,7 @@ interface Wait {
   readonly group: ApprovalGroup
   readonly payer: Party | undefined
   /** True if it counts as a transfer of the network's epoch. */
-  readonly isSlot: boolean
+  readonly usesQuota: boolean
   readonly expires: number
   readonly by: Set<string>
   /** True once people were reminded. */
@@ -97,8 +97,8 @@ export const makePendingApprovals = (
     return ledger.byId(wait.id)
   }
   /** The payer's quota if no transfer is left of it for this payment. */
-  const usedUpQuota = ({ isSlot, payer }: Wait, now: number) => {
-    const quota = isSlot && payer !== undefined ? limits.quota(payer.publicKey, now) : undefined
+  const usedUpQuota = ({ usesQuota, payer }: Wait, now: number) => {
+    const quota = usesQuota && payer !== undefined ? limits.quota(payer.publicKey, now) : undefined
     return quota !== undefined && quota.used >= quota.limit - (payer?.transfersKept ?? 0) ? quota : undefined
   }
   const isStopped = (wait: Wait, { now, halts, pauses, silentSince }: SigningMoment): boolean => {
@@ -131,16 +131,16 @@ export const makePendingApprovals = (
     // An approved payment waits for the money until its approval expires.
     if (spendable < need + floor) return undefined
     waits = waits.filter((one) => one !== wait)
-    limits.sign({ from, to, assetId, amount, at: now, settlesAt: blockAfter(now, settings), isSlot: wait.isSlot })
+    limits.sign({ from, to, assetId, amount, at: now, settlesAt: blockAfter(now, settings), usesQuota: wait.usesQuota })
     return ledger.sign(wait.id, now)
   }
   return {
     /** Asks the group to approve a decided payment. */
     put: ({ at, intent: { id, payment } }: DecidedPayment, group: ApprovalGroup, subject: Subject): void => {
       const payer = subject.payers.find(({ publicKey }) => publicKey === payment.fromKey)
-      const isSlot = commandOf(subject) !== "withdraw"
+      const usesQuota = commandOf(subject) !== "withdraw"
       const expires = at + group.withinMillis
-      const wait: Wait = { id, group, payer, isSlot, expires, by: new Set(), isReminded: false }
+      const wait: Wait = { id, group, payer, usesQuota, expires, by: new Set(), isReminded: false }
       waits = [...waits, wait]
       raise(wait, "ticket", at, progressOf(wait))
     },

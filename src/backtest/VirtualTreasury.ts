@@ -218,9 +218,9 @@ const pay = (
     return
   }
   const { fromKey, toKey, assetId, amount } = payment
-  const isSlot = commandOf(subject) !== "withdraw"
+  const usesQuota = commandOf(subject) !== "withdraw"
   const settlesAt = blockAfter(state.now, settings)
-  limits.sign({ from: fromKey, to: toKey, assetId, amount, at: state.now, settlesAt, isSlot })
+  limits.sign({ from: fromKey, to: toKey, assetId, amount, at: state.now, settlesAt, usesQuota })
 }
 
 /** Rules are evaluated at most once a second, counted from the start. */

@@ -80,8 +80,8 @@ const dashesOf = (line: Line, { y }: Scale): string => {
   return `<path d="M${points.join("L")}" fill="none" class="second-line" ${dashes}/>`
 }
 
-const levelLine = (at: number, width: number, look: string): string =>
-  `<line x1="${left}" x2="${left + width}" y1="${fixed(at)}" y2="${fixed(at)}" ${look}/>`
+const levelLine = (at: number, width: number, attributes: string): string =>
+  `<line x1="${left}" x2="${left + width}" y1="${fixed(at)}" y2="${fixed(at)}" ${attributes}/>`
 
 const bandText = ({ least, most }: Line, scale: Scale, width: number, offset: number): string => {
   if (least === undefined && most === undefined) return ""
@@ -109,8 +109,10 @@ const holdText = ({ reason, from, until }: HoldSpan, y: number): string =>
 
 /** Times in which an alert on the account fired: an area for the first set, an outline for the second. */
 const alertText = ({ rule, from, until }: Line["alerts"][number], offset: number, isFirst: boolean): string => {
-  const look = isFirst ? 'class="alert" fill-opacity="0.25"' : 'class="alert-line" fill="none" stroke-dasharray="3 2"'
-  return `<rect x="${fixed(left + from)}" y="${offset}" width="${fixed(Math.max(1, until - from))}" height="${plotHeight}" ${look}><title>${escape(rule)}</title></rect>`
+  const attributes = isFirst
+    ? 'class="alert" fill-opacity="0.25"'
+    : 'class="alert-line" fill="none" stroke-dasharray="3 2"'
+  return `<rect x="${fixed(left + from)}" y="${offset}" width="${fixed(Math.max(1, until - from))}" height="${plotHeight}" ${attributes}><title>${escape(rule)}</title></rect>`
 }
 
 /** Ticks of payments: down and red where the account paid, up and green where it received. */
@@ -316,11 +318,11 @@ const namesText = (drawn: ReadonlyArray<Drawn>, y: number): string =>
   drawn
     .map(({ name }, i) => {
       const at = y + i * nameHeight
-      const look =
+      const attributes =
         i === 0
           ? 'class="first-line" stroke-width="3"'
           : 'class="second-line" stroke-width="1.6" stroke-dasharray="7 4"'
-      const sample = `<line x1="${left}" x2="${left + 32}" y1="${at - 4}" y2="${at - 4}" ${look}/>`
+      const sample = `<line x1="${left}" x2="${left + 32}" y1="${at - 4}" y2="${at - 4}" ${attributes}/>`
       const letter = `<text x="${left + 40}" y="${at}" font-weight="bold" class="${i === 0 ? "first" : "word"}">${letters[i]}</text>`
       return `${sample}${letter}<text x="${left + 56}" y="${at}" class="word">${escape(name)}</text>`
     })

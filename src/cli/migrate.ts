@@ -12,7 +12,7 @@ import { Sql } from "../store/database/Sql.ts"
 import { askDaemon } from "./common/client.ts"
 import { failWith, printResult } from "./common/output.ts"
 import { commonFlags, fileOf, nearPath, runCommand, setup } from "./common/setup.ts"
-import { storeText } from "./run/sound.ts"
+import { storeText } from "./run/checkedSetup.ts"
 
 const Target = Schema.String.check(
   Schema.isPattern(/^(?:sqlite|postgres:.+)$/, { expected: "sqlite or postgres:FILE" }),

@@ -125,13 +125,13 @@ const paged = ({ receivers, routes }: AlertConfig): ReadonlyMap<string, string> 
 }
 
 /** Names that were paged before and no longer are. */
-export const pagedNoMore = (before: AlertConfig, now: AlertConfig): ReadonlyArray<string> => {
+export const noLongerPaged = (before: AlertConfig, now: AlertConfig): ReadonlyArray<string> => {
   const still = paged(now)
   return [...paged(before)].filter(([text]) => !still.has(text)).map(([, name]) => name)
 }
 
 /** Merges both: the receivers now, and those of before under another address. */
-export const bothAlerts = (now: AlertConfig, before: AlertConfig): AlertConfig => {
+export const mergedAlerts = (now: AlertConfig, before: AlertConfig): AlertConfig => {
   const known = new Map(now.receivers.map((receiver) => [receiver.name, sameText(receiver)]))
   const nameOf = (receiver: ReceiverConfig): string =>
     (known.get(receiver.name) ?? sameText(receiver)) === sameText(receiver)

@@ -10,8 +10,8 @@ import type { AccountBalance } from "../store/balances/storeRows.ts"
 interface Held {
   readonly rules: ReadonlyArray<Rule>
   readonly mode: string
-  /** Number of the reading of the memories, as `RuleStates.byKey` gives it. */
-  readonly reading: number
+  /** Number of the generation of the memories, as `RuleStates.byKey` gives it. */
+  readonly generation: number
   readonly watch: Watch
   readonly ageLimits: ReadonlyArray<number>
   /** Text of what affects all subjects: `stops` of the round, and the age limits that balances exceed. */
@@ -23,7 +23,7 @@ interface Held {
 interface Round {
   readonly rules: ReadonlyArray<Rule>
   readonly mode: string
-  readonly reading: number
+  readonly generation: number
   readonly snapshot: Snapshot
   readonly accounts: ReadonlyArray<AccountBalance>
   /** Text that changes with whatever stops or blinds all rules. */
@@ -48,12 +48,12 @@ export class DirtySubjects extends Context.Service<
     let next: Held | undefined
     return DirtySubjects.of({
       due: (round) => {
-        const { rules, mode, reading, snapshot, accounts } = round
-        const same = held?.rules === rules && held.mode === mode && held.reading === reading ? held : undefined
+        const { rules, mode, generation, snapshot, accounts } = round
+        const same = held?.rules === rules && held.mode === mode && held.generation === generation ? held : undefined
         const watch = same?.watch ?? makeWatch(subjectsIn(rules, mode).paying)
         const ageLimits = same?.ageLimits ?? limitsOf(rules, snapshot.maxAgeMillis)
         const world = `${round.stops}|${ageLimits.map((limit) => isStale(snapshot, limit)).join()}`
-        next = { rules, mode, reading, watch, ageLimits, world, accounts }
+        next = { rules, mode, generation, watch, ageLimits, world, accounts }
         if (same === undefined || same.world !== world) return watch.subjects
         return watch.due(snapshot.now, changedOf(accounts, same.accounts))
       },

@@ -59,10 +59,10 @@ const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {
   const { treasury, mode } = yield* CycleConfig
   // A reload since this cycle began: a decision of the old configuration would count as one of the new.
   if (!(yield* isCycleInForce)) return { conclusions: [], changes: [], alerts: [] }
-  const { memories, reading } = yield* (yield* RuleStates).byKey
+  const { memories, generation } = yield* (yield* RuleStates).byKey
   const dirty = yield* DirtySubjects
   const { accounts, stops, ...snapshot } = yield* takeSnapshot(memories)
-  const due = dirty.due({ rules: treasury.rules, mode, reading, snapshot, accounts, stops })
+  const due = dirty.due({ rules: treasury.rules, mode, generation, snapshot, accounts, stops })
   const decided = decideRound(yield* loadRound({ ...snapshot, answers }, memories, due))
   const changes = yield* keepRound(decided)
   yield* alertOnUnknownBalances(memories, snapshot)

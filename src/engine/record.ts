@@ -4,7 +4,7 @@ import { CycleConfig } from "../config/ConfigInForce.ts"
 import type { Decision, Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
-import { isTogether } from "../payments/standing.ts"
+import { isTogether } from "../payments/backing.ts"
 import type { Answers } from "../rules/Code.ts"
 import type { Conclusion } from "../rules/conclude.ts"
 import type { Decided } from "../rules/decideRound.ts"
@@ -12,7 +12,7 @@ import type { Notice } from "../rules/Need.ts"
 import { approvalFor, lineFor, type Policy } from "../rules/policy/Policy.ts"
 import { isRehearsed } from "../rules/Rule.ts"
 import { isSameMemory, type RuleMemory } from "../rules/RuleMemory.ts"
-import { type LetGo, timesAfter } from "../rules/Schedule.ts"
+import { type MissedTimes, timesAfter } from "../rules/Schedule.ts"
 import { networkFee } from "../rules/Snapshot.ts"
 import { commandOf, intentFor, isOfSubject, paymentName, type Subject } from "../rules/Subject.ts"
 import type { SubjectFacts } from "../rules/SubjectFacts.ts"
@@ -79,7 +79,7 @@ export const decisionEntry = (intent: Intent, policy: Policy, answered?: Answere
 const skippedTimesMax = 100
 
 /** Warning for an alert of skipped times, which people may pay by hand: another copy of the database may have paid. */
-const otherCopyText = Effect.fnUntraced(function* (subject: Subject, { first, last }: LetGo) {
+const otherCopyText = Effect.fnUntraced(function* (subject: Subject, { first, last }: MissedTimes) {
   if (subject.kind !== "payout") return ""
   const { rule, name } = subject
   const { name: treasury } = (yield* CycleConfig).treasury
@@ -219,8 +219,8 @@ const keep = Effect.fn("Engine.evaluate")(function* ({ outcome, before, notices,
     if (topic === "received") yield* states.endRequest(rule, subject, detail)
   }
   for (const notice of notices) {
-    const { alert, letGo } = notice
-    const more = letGo === undefined ? "" : yield* otherCopyText(facts.subject, letGo)
+    const { alert, missedTimes } = notice
+    const more = missedTimes === undefined ? "" : yield* otherCopyText(facts.subject, missedTimes)
     yield* raiseOrEnd({ ...notice, alert: { ...alert, detail: `${alert.detail}${more}` } })
   }
   return { facts, memory, before, intents, notices, isBroken: facts.need?._tag === "Broken" } satisfies RoundChange

@@ -145,10 +145,10 @@ const doubtedView = Effect.fnUntraced(function* (chainId: string) {
 
 const strayRemedy = ({ kind }: Stray): string => {
   if (kind === "first") return "it ends by itself with that block"
-  const look = "compare the newest block with another source, and replace the gateway that is wrong"
+  const compare = "compare the newest block with another source, and replace the gateway that is wrong"
   return kind === "higher"
-    ? `${look}; if it is reported for five minutes, and no block that fits, it is accepted`
-    : look
+    ? `${compare}; if it is reported for five minutes, and no block that fits, it is accepted`
+    : compare
 }
 
 /** Time for which status shows that terms came into force without the operators' keys. */

@@ -29,7 +29,7 @@ interface Agreed {
   readonly why: string
 }
 
-const looks: Agreed = { agrees: "nobody", why: "it moves no money" }
+const movesNothing: Agreed = { agrees: "nobody", why: "it moves no money" }
 const stops: Agreed = { agrees: "nobody", why: "it stops money" }
 
 /** Every verb of the socket, by its path below /api/v1 with * for an id. */
@@ -52,14 +52,14 @@ export const agreements = {
   submit: { agrees: "the policy", why: "it is a payment" },
   "intents/*/approve": { agrees: "nobody", why: "it is an operator's own signature" },
   "terms/approve": { agrees: "nobody", why: "it is an operator's own signature" },
-  "alerts/ack": looks,
-  "alerts/silence": looks,
-  "alerts/unsilence": looks,
-  "alerts/resend": looks,
-  "alerts/test": looks,
-  plan: looks,
-  backfill: looks,
-  reconcile: looks,
+  "alerts/ack": movesNothing,
+  "alerts/silence": movesNothing,
+  "alerts/unsilence": movesNothing,
+  "alerts/resend": movesNothing,
+  "alerts/test": movesNothing,
+  plan: movesNothing,
+  backfill: movesNothing,
+  reconcile: movesNothing,
 } as const satisfies Readonly<Record<string, Agreed>>
 
 export type VerbName = keyof typeof agreements

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
 import {
   type AlertConfig,
-  bothAlerts,
   encodeAlerts,
   type InForce,
-  pagedNoMore,
+  mergedAlerts,
+  noLongerPaged,
   treasuryTermsOf,
 } from "../config/ConfigInForce.ts"
 import { readSecrets } from "../config/files.ts"
@@ -109,7 +109,7 @@ const carryPauses = Effect.fnUntraced(function* (before: Terms, now: Terms) {
 
 /** Alerts the receivers that get no pages any more. Call it before the new routes are in force. */
 const alertUnpaged = Effect.fnUntraced(function* (seq: number, subject: string, before: AlertConfig, now: AlertConfig) {
-  const names = pagedNoMore(before, now)
+  const names = noLongerPaged(before, now)
   if (names.length === 0) return
   yield* raise("receivers_changed", { seq, treasury: subject, names: names.join(", ") })
 })
@@ -211,9 +211,9 @@ export const withFormerReceivers = Effect.fn("Config.formerReceivers")(function*
   if (known === undefined) return file
   const { treasury } = file
   const before = yield* reachable(known.alerts)
-  if (pagedNoMore(before, treasury).length === 0) return file
+  if (noLongerPaged(before, treasury).length === 0) return file
   const { receivers, routes } = treasury
-  return { ...file, treasury: { ...treasury, ...bothAlerts(treasury, before) }, alerts: { receivers, routes } }
+  return { ...file, treasury: { ...treasury, ...mergedAlerts(treasury, before) }, alerts: { receivers, routes } }
 })
 
 /** Receivers whose secrets can still be read. */

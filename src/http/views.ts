@@ -174,9 +174,9 @@ export const ruleViews = (
   treasury: Treasury,
   memories: ReadonlyArray<RuleMemory>,
   mode: Mode,
-): ReadonlyArray<RuleView> => viewsOf(treasury, memories, mode).toSorted((a, b) => gravity(b) - gravity(a))
+): ReadonlyArray<RuleView> => viewsOf(treasury, memories, mode).toSorted((a, b) => urgencyOf(b) - urgencyOf(a))
 
-const gravity = ({ fires }: RuleView): number => (fires === "page" ? 2 : fires === "ticket" ? 1 : 0)
+const urgencyOf = ({ fires }: RuleView): number => (fires === "page" ? 2 : fires === "ticket" ? 1 : 0)
 
 const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>, mode: Mode): ReadonlyArray<RuleView> =>
   treasury.rules.flatMap((rule): ReadonlyArray<RuleView> => {

@@ -54,12 +54,12 @@ export const subjectText = ({ subject, count }: Notification): string =>
  * them, since the others would get it again with each try.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: most channels have one address, and nothing to say.
-export type Taken = string | void
+export type SendResult = string | void
 
 /** One way to reach people. */
 export interface Channel {
   readonly name: string
-  readonly send: (notification: Notification) => Effect.Effect<Taken, NotifyError>
+  readonly send: (notification: Notification) => Effect.Effect<SendResult, NotifyError>
 }
 
 /** A receiver as configured, its secrets read. */

@@ -10,8 +10,8 @@ import {
   NotifyError,
   plain,
   type ReceiverOptions,
+  type SendResult,
   subjectText,
-  type Taken,
   visibleTexts,
 } from "./Channel.ts"
 import { beatOf, commandChannel, httpChannel, mailChannel } from "./channels.ts"
@@ -67,7 +67,7 @@ export class Notifier extends Context.Service<
   Notifier,
   {
     readonly receivers: ReadonlyArray<string>
-    readonly send: (receiver: string, notification: Notification) => Effect.Effect<Taken, NotifyError>
+    readonly send: (receiver: string, notification: Notification) => Effect.Effect<SendResult, NotifyError>
     /** Calls the heartbeat's address; absent where none is configured. */
     readonly beat?: Effect.Effect<void, NotifyError>
   }

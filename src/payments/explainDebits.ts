@@ -27,8 +27,8 @@ export interface KnownPayment {
   readonly settledAt: bigint | undefined
 }
 
-/** How far a key's general accounts have been accounted for. Amounts are base units, times Unix nanoseconds. */
-export interface Accounted {
+/** How far a key's general accounts have been judged. Amounts are base units, times Unix nanoseconds. */
+export interface DebitBaseline {
   /** Rows up to here are judged, and never again. */
   readonly until: bigint
   /** By asset: what was there then, and since when. */
@@ -77,7 +77,7 @@ interface Explained {
   readonly unexplained: ReadonlyArray<Unexplained>
   /** Transfers of the journal that moved money where none was left to explain it: they may have executed once more. */
   readonly again: ReadonlyArray<string>
-  readonly accounted: Accounted
+  readonly baseline: DebitBaseline
 }
 
 /** How far our clock and the ledger's are apart, at most. */
@@ -100,7 +100,7 @@ const keyOf = (asset: string, time: bigint): string => `${asset} ${time}`
  * incomplete, and before a payment whose end is not known.
  */
 export const explainDebits = (
-  before: Accounted,
+  before: DebitBaseline,
   {
     movements,
     payments,
@@ -108,21 +108,21 @@ export const explainDebits = (
   }: { movements?: Movements; payments: ReadonlyArray<KnownPayment>; balances: Balances },
 ): Explained => {
   const { rows, end } = balances
-  const whole = reckon(before, payments, balances)
+  const whole = explainByPayments(before, payments, balances)
   const { openAt = end } = whole
   const overdue = (rows.at(-1)?.timestamp ?? 0n) - waitNanosMax
   const complete = openAt < end ? openAt : end
   const limit = complete > overdue ? complete : overdue
   const judged = { ...balances, rows: rows.filter(({ timestamp }) => timestamp < limit) }
-  const { accounted } = reckon(before, payments, judged)
+  const { baseline } = explainByPayments(before, payments, judged)
   const [first] = whole.falls
-  if (first === undefined) return { unexplained: [], again: [], accounted }
-  if (movements === undefined) return { unexplained: whole.falls, again: [], accounted }
+  if (first === undefined) return { unexplained: [], again: [], baseline }
+  if (movements === undefined) return { unexplained: whole.falls, again: [], baseline }
   const named = namesOf(movements, first.timestamp)
   const { known } = movements
   const again = named.filter(({ id, ...entry }) => known.has(id) && whole.falls.some((fall) => isIn(entry, fall)))
-  const strange = new Map(named.flatMap((one) => (known.has(one.id) ? [] : [[one.id, one]])))
-  return { unexplained: [...strange.values()], again: [...new Set(again.map(({ id }) => id))], accounted }
+  const unknown = new Map(named.flatMap((one) => (known.has(one.id) ? [] : [[one.id, one]])))
+  return { unexplained: [...unknown.values()], again: [...new Set(again.map(({ id }) => id))], baseline }
 }
 
 type Place = Pick<Unexplained, "asset" | "timestamp">
@@ -159,7 +159,7 @@ const mayBe = ({ createdAt, updatedAt, settledAt, times }: KnownPayment, time: b
  * very block, then any others of about that time, each as often as it executed. What comes in hides what goes out in
  * the same block, so a payment explains a smaller fall as well.
  */
-const reckon = (before: Accounted, payments: ReadonlyArray<KnownPayment>, { rows, gaps }: Balances) => {
+const explainByPayments = (before: DebitBaseline, payments: ReadonlyArray<KnownPayment>, { rows, gaps }: Balances) => {
   const held = new Map(before.held)
   const used = new Map(before.used)
   const falls: Array<Unexplained> = []
@@ -195,7 +195,7 @@ const reckon = (before: Accounted, payments: ReadonlyArray<KnownPayment>, { rows
     if (left > 0n) falls.push({ id: `debit ${timestamp} ${asset}`, kind: "fall", asset, amount: left, timestamp })
   }
   for (const id of [...used.keys()].slice(0, -usedMax)) used.delete(id)
-  return { accounted: { until, held, used }, falls, openAt }
+  return { baseline: { until, held, used }, falls, openAt }
 }
 
 /**

@@ -6,12 +6,12 @@ import { millisOf } from "../domain/Time.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import { contradiction, pinRemedy } from "../rules/checks/stops.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
-import { isSlot, isUnsigned, type Refusal } from "../rules/policy/Policy.ts"
+import { isUnsigned, type Refusal, usesQuota } from "../rules/policy/Policy.ts"
 import type { Quota } from "../rules/Snapshot.ts"
 import { ceilingOf, rowsApart } from "../rules/saneHead.ts"
-import { decisionValidMillis, isEarlier, type Standing } from "../rules/waiting.ts"
+import { type Backing, decisionValidMillis, isEarlier } from "../rules/waiting.ts"
 import { oddWork, type WorkParameters } from "../rules/workParameters.ts"
-import { isNamed } from "./standing.ts"
+import { isNamed } from "./backing.ts"
 
 /** The newest block begun, as an anchor. */
 interface Head {
@@ -97,7 +97,7 @@ export interface Beginning {
 
 /** All values by which it is decided if a payment is signed, once `planBeginning` has nothing against it. */
 export interface AttemptContext extends Pick<Beginning, "intent" | "k" | "blocked" | "needsApproval"> {
-  readonly standing: Standing
+  readonly backing: Backing
   /** Accounts whose balances differ from the gateway's now. */
   readonly drifting: ReadonlyArray<AccountKey>
   /** Decimals by the asset's present pin; undefined if it is not pinned. */
@@ -197,29 +197,29 @@ const isOf =
  * waits until the state of that payment is known; one numbered by a rule is over, and decided again under a number
  * that no listed transfer has.
  */
-const planListed = ({ intent, k, standing, listed, listedPart }: AttemptContext): Wait | End | undefined => {
-  if (isNamed(intent, standing)) return listed === undefined ? undefined : { ...wait(listed), isListed: true }
+const planListed = ({ intent, k, backing, listed, listedPart }: AttemptContext): Wait | End | undefined => {
+  if (isNamed(intent, backing)) return listed === undefined ? undefined : { ...wait(listed), isListed: true }
   if (listedPart === undefined) return undefined
   const words = `is over: another copy of this database paid its number ${intent.episode}, transfer ${listedPart}`
   return end(endState(k), words)
 }
 
 /** Why the configuration in force pays nothing of the kind; undefined where it does. */
-const outdatedBy = ({ intent, standing, decimals = intent.decimals }: AttemptContext): string | undefined => {
-  if (standing._tag === "Gone") return "no rule in force pays it any more"
+const outdatedBy = ({ intent, backing, decimals = intent.decimals }: AttemptContext): string | undefined => {
+  if (backing._tag === "Gone") return "no rule in force pays it any more"
   return decimals === intent.decimals
     ? undefined
     : `it was decided with ${intent.decimals} decimals of ${intent.payment.asset}, which has ${decimals} now`
 }
 
 /** True if another part of the same decision ended and none is paid or signed: its rule decides all of them again. */
-const isDroppedInPart = ({ parts, standing }: AttemptContext): boolean =>
-  standing._tag === "Level" && standing.together && parts.some(({ state }) => isFinalIntent(state))
+const isDroppedInPart = ({ parts, backing }: AttemptContext): boolean =>
+  backing._tag === "Level" && backing.together && parts.some(({ state }) => isFinalIntent(state))
 
 /** Why the network's transfers of this epoch do not suffice. Those kept for people are a person's payment's as well. */
 const usedUp = ({ intent, quota, transfersKept }: AttemptContext): string | undefined => {
   const kept = intent.rule === submittedRule ? 0 : transfersKept
-  if (quota === undefined || !isSlot(intent) || quota.used < quota.limit - kept) return undefined
+  if (quota === undefined || !usesQuota(intent) || quota.used < quota.limit - kept) return undefined
   const words = kept > 0 ? `, ${kept} are kept for people` : ""
   return `${intent.payment.from} used ${quota.used} of ${quota.limit} transfers of this epoch${words}`
 }
@@ -258,7 +258,7 @@ const limits: ReadonlySet<Refusal> = new Set(["window_amount", "window_count", "
 export const planRefused = (
   refused: { readonly refusal: Refusal; readonly detail: string } | undefined,
   message: string,
-  { k, needsApproval, standing: { _tag } }: Pick<AttemptContext, "k" | "needsApproval" | "standing">,
+  { k, needsApproval, backing: { _tag } }: Pick<AttemptContext, "k" | "needsApproval" | "backing">,
 ): Wait | End => {
   const mayWait = needsApproval || (_tag !== "Submitted" && (_tag !== "Level" || k === 1))
   if (refused !== undefined && (passing.has(refused.refusal) || (limits.has(refused.refusal) && mayWait))) {

@@ -102,10 +102,10 @@ export const queueSizeMax = 64
 
 /** A thread without an answer for this long hangs: once started it answers ten times a second. */
 export const silentMillisMax = 5_000
-/** Looks at a silent thread before it is ended: a process that was suspended makes only one of them on waking. */
-const looks = 5
+/** Checks of a silent thread before it is ended: a process that was suspended makes only one of them on waking. */
+const checksMax = 5
 /** The same for a thread that has never answered (30 s by default): loading its code took a busy machine over 5 s. */
-const startLooks = 30
+const startChecksMax = 30
 
 /** Sent to a worker. The preimage ends in the 8 bytes of the nonce; difficulty is 0 to 32. */
 export interface WorkerJob {
@@ -160,7 +160,7 @@ interface Slot {
   readonly worker: Worker
   readonly cancelled: Int32Array
   entry: Entry | undefined
-  looks: number
+  silentChecks: number
   hasAnswered: boolean
 }
 
@@ -226,7 +226,7 @@ export const makePool = (options: PoolOptions): Pool => {
       }
       served = Math.max(served, entry.round)
       slot.entry = entry
-      slot.looks = 0
+      slot.silentChecks = 0
       Atomics.store(slot.cancelled, 0, 0)
       slot.worker.postMessage({ ...entry.job, from: entry.from })
     }
@@ -237,7 +237,7 @@ export const makePool = (options: PoolOptions): Pool => {
   const watchThreads = () => {
     const isBusy = [...slots].some(({ entry }) => entry !== undefined)
     if (isBusy === (watch !== undefined)) return
-    if (isBusy) watch = setInterval(() => endSilent(slots), options.silentMillisMax / looks).unref()
+    if (isBusy) watch = setInterval(() => endSilent(slots), options.silentMillisMax / checksMax).unref()
     else {
       clearInterval(watch)
       watch = undefined
@@ -310,22 +310,22 @@ const rankOf = ({ entry }: Slot): number => entry?.rank ?? 0
 const endSilent = (slots: ReadonlySet<Slot>): void => {
   for (const slot of slots) {
     if (slot.entry === undefined) continue
-    slot.looks++
-    if (slot.looks === looksMax(slot)) void slot.worker.terminate()
+    slot.silentChecks++
+    if (slot.silentChecks === checksAllowed(slot)) void slot.worker.terminate()
   }
 }
 
-const looksMax = ({ hasAnswered }: Slot): number => (hasAnswered ? looks : startLooks)
+const checksAllowed = ({ hasAnswered }: Slot): number => (hasAnswered ? checksMax : startChecksMax)
 
-interface Around {
+interface SlotContext {
   readonly slots: Set<Slot>
   readonly answered: (slot: Slot, answer: WorkerAnswer) => void
   readonly assign: () => void
 }
 
-const start = (spawn: Spawn, { slots, answered, assign }: Around): Slot => {
+const start = (spawn: Spawn, { slots, answered, assign }: SlotContext): Slot => {
   const cancelled = new Int32Array(new SharedArrayBuffer(4))
-  const slot: Slot = { worker: spawn(cancelled), cancelled, entry: undefined, looks: 0, hasAnswered: false }
+  const slot: Slot = { worker: spawn(cancelled), cancelled, entry: undefined, silentChecks: 0, hasAnswered: false }
   let detail = "the thread ended"
   slot.worker.on("message", (answer: WorkerAnswer) => {
     slot.hasAnswered = true
@@ -338,7 +338,7 @@ const start = (spawn: Spawn, { slots, answered, assign }: Around): Slot => {
   // A dead thread is replaced by the next search, not here: one that cannot start must not be started for ever.
   slot.worker.on("exit", (code) => {
     slots.delete(slot)
-    const why = slot.looks >= looksMax(slot) ? "the thread gave no answer and was ended" : detail
+    const why = slot.silentChecks >= checksAllowed(slot) ? "the thread gave no answer and was ended" : detail
     finish(slot.entry, powError({ _tag: "WorkerDied", detail: `${why} (exit ${code})` }))
     assign()
   })

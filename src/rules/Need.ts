@@ -1,6 +1,6 @@
 import type { Alert } from "../domain/alerts/Alert.ts"
 import type { Party, Receiver } from "./Account.ts"
-import type { LetGo } from "./Schedule.ts"
+import type { MissedTimes } from "./Schedule.ts"
 import type { FundingRequest, Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 
@@ -31,7 +31,7 @@ export type Need =
       readonly next: number
       /** Planned time (Unix seconds) up to which all times are paid or dropped; it becomes the episode. */
       readonly episode: number
-      readonly letGo?: LetGo
+      readonly missedTimes?: MissedTimes
     }
   | {
       readonly _tag: "Wanted"
@@ -41,7 +41,7 @@ export type Need =
       readonly transfers: ReadonlyArray<NeededTransfer>
       /** The planned time (Unix seconds) where a schedule wants it; undefined: episodes are counted. */
       readonly episode?: number
-      readonly letGo?: LetGo
+      readonly missedTimes?: MissedTimes
       /** Unix milliseconds at which time alone may change it; undefined: never. */
       readonly next?: number
     }
@@ -69,7 +69,7 @@ export interface Notice {
   /** The open or ended funding request. */
   readonly request?: Pick<FundingRequest, "episode" | "from" | "to" | "asset" | "amount" | "decimals">
   /** Planned times that are dropped: another copy of the database may have paid them. */
-  readonly letGo?: LetGo
+  readonly missedTimes?: MissedTimes
   /** An all-clear, which is sent only if an alert that it resolves was. */
   readonly isOver?: boolean
   readonly alert: Alert

@@ -112,19 +112,19 @@ const prevTime = ({ plans }: Pick<Schedule, "plans">, before: number): number =>
   Math.max(...plans.map((plan) => prevOf(plan, before)))
 
 /** Cache of the planned times around the last requested one: they are read each second and change rarely. */
-interface Around {
+interface Span {
   readonly from: number
   readonly until: number
 }
-const around = new WeakMap<Schedule, Around>()
+const cachedSpans = new WeakMap<Schedule, Span>()
 
-const planAround = (schedule: Schedule, now: number): Around => {
-  const known = around.get(schedule)
+const spanAt = (schedule: Schedule, now: number): Span => {
+  const known = cachedSpans.get(schedule)
   if (known !== undefined && known.from <= now && now < known.until) return known
   // The search finds earlier times only: now itself, if it is planned, counts as past.
   const from = prevTime(schedule, now + 1)
   const found = { from, until: firstAfter(schedule, now) }
-  around.set(schedule, found)
+  cachedSpans.set(schedule, found)
   return found
 }
 
@@ -145,10 +145,10 @@ export const firstAfter = (schedule: Schedule, now: number): number => {
 export const lastUntil = (plans: Schedule["plans"], now: number): number => prevTime({ plans }, now + 1)
 
 /** The last planned time at or before now, in Unix milliseconds. */
-export const plannedUntil = (schedule: Schedule, now: number): number => planAround(schedule, now).from
+export const plannedUntil = (schedule: Schedule, now: number): number => spanAt(schedule, now).from
 
 /** The first planned time after now, in Unix milliseconds. */
-export const plannedAfter = (schedule: Schedule, now: number): number => planAround(schedule, now).until
+export const plannedAfter = (schedule: Schedule, now: number): number => spanAt(schedule, now).until
 
 /** Planned times after the given one, in their order, without end; of several that clocks skip only the first. */
 export const timesAfter = function* (schedule: Schedule, after: number): Iterable<number> {
@@ -160,7 +160,7 @@ interface Due {
   /** The time to be paid now; undefined where there is none. */
   readonly planned: number | undefined
   /** Times that were not paid and are too old; undefined if there are none. */
-  readonly letGo: LetGo | undefined
+  readonly missedTimes: MissedTimes | undefined
 }
 
 /**
@@ -169,17 +169,17 @@ interface Due {
  */
 export const dueAfter = (schedule: Schedule, done: number, now: number): Due => {
   const newest = plannedUntil(schedule, now)
-  if (newest <= done) return { planned: undefined, letGo: undefined }
-  if (schedule.missed === "once") return { planned: newest, letGo: undefined }
+  if (newest <= done) return { planned: undefined, missedTimes: undefined }
+  if (schedule.missed === "once") return { planned: newest, missedTimes: undefined }
   const late = now - schedule.lateMillis
-  if (done >= late) return { planned: firstAfter(schedule, done), letGo: undefined }
+  if (done >= late) return { planned: firstAfter(schedule, done), missedTimes: undefined }
   const planned = newest < late ? undefined : firstAfter(schedule, late - 1)
   const last = prevTime(schedule, late)
-  return { planned, letGo: last > done ? { first: firstAfter(schedule, done), last } : undefined }
+  return { planned, missedTimes: last > done ? { first: firstAfter(schedule, done), last } : undefined }
 }
 
 /** First and last of the planned times that were not paid and are too old. Unix milliseconds. */
-export interface LetGo {
+export interface MissedTimes {
   readonly first: number
   readonly last: number
 }

@@ -2,7 +2,7 @@ import type { Intent } from "../domain/Intent.ts"
 import { instantText } from "../domain/Time.ts"
 
 /** Source that still backs a payment that is decided and not signed. */
-export type Standing =
+export type Backing =
   /** Submitted by a person: no rule decides it again. */
   | { readonly _tag: "Submitted" }
   /** Decided for a planned time, which is concluded. Times are Unix milliseconds. */
@@ -45,13 +45,13 @@ export interface WaitFacts {
 }
 
 /** Judges whether an unsigned payment waits on: until its approval lapses, or as its source says. */
-export const judgeWait = (standing: Standing, { now, since, needsApproval }: WaitFacts): Wait => {
+export const judgeWait = (backing: Backing, { now, since, needsApproval }: WaitFacts): Wait => {
   // For a part whose others are paid approval is asked again; without a rule nobody needs it any more.
-  if (needsApproval && standing._tag !== "Part" && standing._tag !== "Gone") return silentWait
+  if (needsApproval && backing._tag !== "Part" && backing._tag !== "Gone") return silentWait
   const isStale = now - since > decisionValidMillis
-  switch (standing._tag) {
+  switch (backing._tag) {
     case "Planned": {
-      const { at, missed, lateMillis } = standing
+      const { at, missed, lateMillis } = backing
       if (missed === "once") return { _tag: "Waits", alertAt: Math.max(at + lateMillis, since + freshMillis) }
       if (now - at <= lateMillis) return silentWait
       return { _tag: "Over", why: `planned for ${instantText(at)} and not paid in time (missed: skip)` }
@@ -67,7 +67,7 @@ export const judgeWait = (standing: Standing, { now, since, needsApproval }: Wai
 }
 
 /** Consequence of a payment that ends unpaid, as text. */
-export const afterUnpaid = ({ _tag }: Standing): string =>
+export const afterUnpaid = ({ _tag }: Backing): string =>
   _tag === "Level"
     ? "the rule decides again"
     : 'nothing pays it any more; if it is still owed, pay it with "cofferer submit"'

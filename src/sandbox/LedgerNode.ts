@@ -19,7 +19,7 @@ type Submission =
 /** The running network: one change at a time, each on disk before it is reported. */
 export interface LedgerNode {
   /** Reads the chain between two changes. */
-  readonly read: <A>(look: (chain: Chain) => A) => Effect.Effect<A, SandboxError>
+  readonly read: <A>(query: (chain: Chain) => A) => Effect.Effect<A, SandboxError>
   /**
    * Hands bytes to the mempool. Accepted bytes are on disk when it returns; the same bytes again are turned away. A
    * fault may let another view of the chain decide.
@@ -82,7 +82,7 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
       }),
     ).pipe(Effect.withSpan("LedgerNode.stepBlock"))
     return {
-      read: (look) => alone(Effect.sync(() => look(chain))),
+      read: (query) => alone(Effect.sync(() => query(chain))),
       submit,
       stepBlock,
       armFault: (spec) =>

@@ -5,6 +5,7 @@ import type { Intent } from "../domain/Intent.ts"
 import { assetsReadKey, millisOf, parametersReadKey, parametersServedKey } from "../domain/Time.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
+import { backingOf, isTogether, subjectOfIntent } from "../payments/backing.ts"
 import {
   type Anchors,
   type AttemptContext,
@@ -15,7 +16,6 @@ import {
   pinLacking,
   spendableOf,
 } from "../payments/planAttempt.ts"
-import { isTogether, standingOf, subjectOfIntent } from "../payments/standing.ts"
 import { assetById, type Share } from "../rules/Account.ts"
 import { type FeeParameters, feeAgeMillisMax } from "../rules/policy/Policy.ts"
 import { fraction } from "../rules/Snapshot.ts"
@@ -99,7 +99,7 @@ const attemptContext = Effect.fnUntraced(function* (beginning: Beginning, heads:
   const context: AttemptContext = {
     ...beginning,
     blocked: yield* blockedNow(intent),
-    standing: yield* standing(intent),
+    backing: yield* currentBacking(intent),
     drifting: yield* (yield* Drifts).all,
     decimals: pin?.decimals,
     pinLacking: pinLacking(pin, listing),
@@ -240,11 +240,11 @@ export class SigningFacts extends Context.Service<
 }
 
 /** Source that backs an unsigned payment under the rules in force. */
-export const standing = Effect.fnUntraced(function* (intent: Intent) {
+export const currentBacking = Effect.fnUntraced(function* (intent: Intent) {
   const { treasury, mode } = yield* CycleConfig
   const { rules } = treasury
   const siblings = isTogether(subjectOfIntent(rules, intent)) ? yield* (yield* Outbox).siblings(intent) : []
-  return standingOf(intent, { rules, mode }, siblings)
+  return backingOf(intent, { rules, mode }, siblings)
 })
 
 /** The other payments of the same decision. */

@@ -13,7 +13,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import type { LogFieldsOf } from "../telemetry/logEvents.ts"
 import { approversOf, type GivenApproval, isAskedAhead } from "../tx/Approval.ts"
-import { standing } from "./SigningFacts.ts"
+import { currentBacking } from "./SigningFacts.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
 import { clockAgrees } from "./waiting.ts"
 
@@ -128,7 +128,7 @@ const approve = Effect.fnUntraced(function* (intent: Intent, { by }: Progress) {
 
 /** The end of a payment whose time is over, in the state that says how far it had come. */
 const lapse = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval, progress: Progress) {
-  if ((yield* standing(intent))._tag === "Part") {
+  if ((yield* currentBacking(intent))._tag === "Part") {
     return yield* askAnew(intent, needed, "was not approved in time and stays owed, since another part is paid: ")
   }
   const { group } = needed

@@ -32,7 +32,7 @@ type Sends = Effect.Success<ReturnType<typeof loadSends>>
  * How often the ledger moved money for an attempt, with how far and how completely that was read. Movements of a
  * withdrawal bear no id: each one alike since its signature counts, so that none is called unpaid which may be paid.
  */
-export const movedFor = Effect.fnUntraced(function* (attempt: Attempt, sends: NonNullable<Sends>) {
+export const movementsFor = Effect.fnUntraced(function* (attempt: Attempt, sends: NonNullable<Sends>) {
   const { transferId, intentId, state } = attempt
   const { counts, complete, mark } = sends
   const own = { count: counts.get(transferId) ?? 0, complete, mark }
@@ -73,7 +73,7 @@ const alikeOf = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, m
  * not: each one alike since its signature is its own, but one for each other signature of the journal that may have
  * made it.
  */
-export const countOf = Effect.fnUntraced(function* (attempt: Attempt, sends: NonNullable<Sends>) {
+export const executionsOf = Effect.fnUntraced(function* (attempt: Attempt, sends: NonNullable<Sends>) {
   const outbox = yield* Outbox
   const intent = Option.getOrUndefined(yield* outbox.byId(attempt.intentId))
   if (intent?.command !== "withdraw") return sends.counts.get(attempt.transferId) ?? 0

@@ -2,14 +2,14 @@ import { Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { type Intent, withdrawnHere } from "../domain/Intent.ts"
-import { afterUnpaid, type Standing } from "../rules/waiting.ts"
+import { afterUnpaid, type Backing } from "../rules/waiting.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
 import type { StoreError } from "../store/database/StoreError.ts"
 import { listedBefore } from "../store/payments/Findings.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
-import { standing } from "./SigningFacts.ts"
+import { currentBacking } from "./SigningFacts.ts"
 
 /** An end of a payment, or its hand-over to people, with the alert for it. */
 interface Ending {
@@ -22,7 +22,7 @@ interface Ending {
 }
 
 /** Consequence of an unpaid end, as text. What another copy of this store paid must not be paid again. */
-const whatFollows = Effect.fnUntraced(function* (intent: Intent, source: Standing) {
+const whatFollows = Effect.fnUntraced(function* (intent: Intent, source: Backing) {
   const listed = source._tag === "Level" ? undefined : (yield* listedBefore(intent)).at(-1)
   if (listed === undefined) return afterUnpaid(source)
   const { id, status } = listed
@@ -37,7 +37,7 @@ export const settleAndAlert = Effect.fn("Submitter.end")(function* <A, R>(
 ) {
   const facts = { ...paymentFacts(intent), state }
   // A manual payment has not ended: its text says what people have to do.
-  const source = state === "manual" ? undefined : yield* standing(intent)
+  const source = state === "manual" ? undefined : yield* currentBacking(intent)
   const after = source === undefined ? "" : `; ${yield* whatFollows(intent, source)}`
   const isLost = source !== undefined && source._tag !== "Level"
   const alert =

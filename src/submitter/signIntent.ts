@@ -12,7 +12,7 @@ import { haltOnStoreError } from "../store/database/storeErrors.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
-import { standing } from "./SigningFacts.ts"
+import { currentBacking } from "./SigningFacts.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
 import { signAttempt } from "./signAttempt.ts"
 import { reserveAndShowWait, showIfListed, showWait } from "./waiting.ts"
@@ -50,8 +50,8 @@ const recordPlan = Effect.fnUntraced(function* (intent: Intent, plan: Unsigned) 
       const moved = (yield* Outbox).move(intent, state, { detail })
       const ended = settleAndAlert(intent, { state, sentence, detail, severity: "ticket" }, moved)
       if (isForWhole !== true) return yield* ended
-      const isOwed = Effect.map(standing(intent), ({ _tag }) => _tag === "Part")
-      return yield* (yield* Database).write(Effect.flatMap(isOwed, (isIt) => (isIt ? Effect.void : ended)))
+      const isOwed = Effect.map(currentBacking(intent), ({ _tag }) => _tag === "Part")
+      return yield* (yield* Database).write(Effect.flatMap(isOwed, (owed) => (owed ? Effect.void : ended)))
     }
     case "Halt":
       return yield* haltSigning("chain_changed", plan.detail)

@@ -5,10 +5,10 @@ import { shortId } from "../domain/Hex.ts"
 import { type Intent, waitsFrom } from "../domain/Intent.ts"
 import { dayMillis, instantText, millisOf } from "../domain/Time.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
-import { isNamed, subjectOfIntent } from "../payments/standing.ts"
+import { isNamed, subjectOfIntent } from "../payments/backing.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import { isUnsigned } from "../rules/policy/Policy.ts"
-import { judgeWait, type Standing, type WaitFacts, waitAlertMillis } from "../rules/waiting.ts"
+import { type Backing, judgeWait, type WaitFacts, waitAlertMillis } from "../rules/waiting.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
@@ -18,7 +18,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
-import { standing } from "./SigningFacts.ts"
+import { currentBacking } from "./SigningFacts.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
 
 /** Unix milliseconds since which its rule has needed the payment without a break; undefined if it does not now. */
@@ -59,7 +59,7 @@ export const showWait = Effect.fnUntraced(function* (intent: Intent, why: string
   const detail = `waits: ${why}`
   const shown = intent.detail === detail ? undefined : outbox.move(intent, intent.state, { detail })
   const { facts, signed } = yield* factsOf(intent)
-  const source = yield* standing(intent)
+  const source = yield* currentBacking(intent)
   const wait = judgeWait(source, facts)
   if (wait._tag !== "Waits" || wait.alertAt === undefined || facts.now < wait.alertAt) {
     if (shown !== undefined) yield* shown
@@ -95,7 +95,7 @@ export const reserveAndShowWait = (intent: Intent, why: string) =>
  * a name from outside the rules can be recognized.
  */
 export const showIfListed = Effect.fnUntraced(function* (intent: Intent) {
-  if (!isUnsigned(intent) || !isNamed(intent, yield* standing(intent))) return false
+  if (!isUnsigned(intent) || !isNamed(intent, yield* currentBacking(intent))) return false
   const [listed] = yield* listedBefore(intent)
   if (listed === undefined) return false
   const detail = `waits: the ledger lists it already, as transfer ${listed.id} of another copy of this database`
@@ -106,14 +106,13 @@ export const showIfListed = Effect.fnUntraced(function* (intent: Intent) {
   return true
 })
 
-const sinceOf = (standing: Standing, { since }: WaitFacts): number =>
-  standing._tag === "Planned" ? standing.at : since
+const sinceOf = (backing: Backing, { since }: WaitFacts): number => (backing._tag === "Planned" ? backing.at : since)
 
 /** Ends an unsigned payment that has waited too long. Returns true if it did. */
 export const endWaiting = Effect.fnUntraced(function* (intent: Intent) {
   if (!isUnsigned(intent)) return false
   const { facts, signed } = yield* factsOf(intent)
-  const wait = judgeWait(yield* standing(intent), facts)
+  const wait = judgeWait(yield* currentBacking(intent), facts)
   if (wait._tag === "Waits" || !(yield* clockAgrees)) return false
   const outbox = yield* Outbox
   const kept = intent.detail.startsWith("waits: ") ? `; it ${intent.detail.replace("waits: ", "waited: ")}` : ""
@@ -158,7 +157,7 @@ const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   const detail = `decided too long ago and never signed${kept}; the rule decides again`
   const isDropped = yield* (yield* Database).write(
     Effect.gen(function* () {
-      if ((yield* standing(intent))._tag !== "Level") return false
+      if ((yield* currentBacking(intent))._tag !== "Level") return false
       yield* outbox.move(intent, "cancelled", { detail })
       yield* alertDropped(intent, kept)
       return true

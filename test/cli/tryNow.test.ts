@@ -1,6 +1,6 @@
 import { resolve } from "node:path"
 import { assert, describe, it } from "vitest"
-import { suggestedCommands } from "../../src/cli/run/narrate.ts"
+import { suggestedCommands } from "../../src/cli/run/runLog.ts"
 import { root } from "../support/Cofferer.ts"
 
 const home = root.replace(/\/$/, "")

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type AlertConfig, decodeAlerts, encodeAlerts, pagedNoMore } from "../../src/config/ConfigInForce.ts"
+import { type AlertConfig, decodeAlerts, encodeAlerts, noLongerPaged } from "../../src/config/ConfigInForce.ts"
 import type { ReceiverConfig } from "../../src/config/schema/Receivers.ts"
 
 const addresses = { host: "mx.harbor.example", from: "a@harbor.example", to: ["b@harbor.example"] }
@@ -28,7 +28,7 @@ describe("receivers kept with the terms", () => {
 
   it("are the same people under another text, and others under another address", () => {
     const slack = (url: string, text: string) => alertsOf([{ name: "slack", slack: { url: { file: url }, text } }])
-    assert.deepStrictEqual(pagedNoMore(slack("/a", "{subject}"), slack("/a", "{detail}")), [])
-    assert.deepStrictEqual(pagedNoMore(slack("/a", "{subject}"), slack("/b", "{subject}")), ["slack"])
+    assert.deepStrictEqual(noLongerPaged(slack("/a", "{subject}"), slack("/a", "{detail}")), [])
+    assert.deepStrictEqual(noLongerPaged(slack("/a", "{subject}"), slack("/b", "{subject}")), ["slack"])
   })
 })

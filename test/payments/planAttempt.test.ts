@@ -39,7 +39,7 @@ const signable: Known = {
   isCompared: true,
   noted: new Set(),
   needsApproval: false,
-  standing: level,
+  backing: level,
   drifting: [],
   rows,
   decimals: decided.decimals,
@@ -81,7 +81,7 @@ const plans: ReadonlyArray<readonly [string, Partial<Known>, string]> = [
   ["decided before a reload", { noted: new Set(["config"]) }, "Wait undefined"],
   ["decided before a reload, approved", { noted: new Set(["config"]), needsApproval: true }, "Sign 100"],
   ["waited too long, approved", { intent: old, needsApproval: true }, "Sign 100"],
-  ["waited too long, a person's", { intent: submitted, standing: { _tag: "Submitted" } }, "Sign 100"],
+  ["waited too long, a person's", { intent: submitted, backing: { _tag: "Submitted" } }, "Sign 100"],
   ["decided before the clearance, approved", { isCompared: false, needsApproval: true }, "Wait undefined"],
   ["decided before the clock stepped back", { now: now - 1_001 }, "Sign 100"],
   ["mismatch since the decision, approved", { noted: new Set(["mismatch"]), needsApproval: true }, "Wait undefined"],
@@ -95,7 +95,7 @@ const plans: ReadonlyArray<readonly [string, Partial<Known>, string]> = [
     { need: wanted, now: now - 30_001 },
     "Wait the newest final block is more than 30 s ahead of our clock",
   ],
-  ["rule gone, approved", { standing: { _tag: "Gone" }, needsApproval: true }, "End cancelled: is over: no rule"],
+  ["rule gone, approved", { backing: { _tag: "Gone" }, needsApproval: true }, "End cancelled: is over: no rule"],
   ["asset with other decimals", { decimals: 0 }, "End cancelled: is over: it was decided with"],
   ["asset with other decimals, second attempt", { k: 2, need: wanted, decimals: 0 }, "End abandoned: is over: it was"],
   ["asset not pinned", { decimals: undefined }, "Sign 100"],
@@ -106,24 +106,24 @@ const plans: ReadonlyArray<readonly [string, Partial<Known>, string]> = [
     "End cancelled: is over: another copy of this database paid its number 1, transfer t1",
   ],
   ["part listed, second attempt", { k: 2, need: wanted, listedPart: "t2" }, "End abandoned: is over: another copy"],
-  ["listed, planned", { standing: planned, listed: "t1", listedPart: "t1" }, "Wait t1"],
-  ["part listed, planned", { standing: planned, listedPart: "t2" }, "Sign 100"],
+  ["listed, planned", { backing: planned, listed: "t1", listedPart: "t1" }, "Wait t1"],
+  ["part listed, planned", { backing: planned, listedPart: "t2" }, "Sign 100"],
   [
     "part dropped",
-    { standing: together, parts: [{ state: "cancelled" }] },
+    { backing: together, parts: [{ state: "cancelled" }] },
     "Wait another part of its decision was dropped",
   ],
   ...(["rejected", "denied", "abandoned", "failed"] as const).map((state) => {
-    const known = { standing: together, parts: [{ state }] }
+    const known = { backing: together, parts: [{ state }] }
     return [`part ${state}`, known, "Wait another part of its decision was dropped"] as const
   }),
   [
     "part dropped, second attempt",
-    { k: 2, need: wanted, standing: together, parts: [{ state: "cancelled" }] },
+    { k: 2, need: wanted, backing: together, parts: [{ state: "cancelled" }] },
     "Wait another part of its decision was dropped",
   ],
   ["part dropped, each for itself", { parts: [{ state: "cancelled" }] }, "Sign 100"],
-  ["part dropped, another signed", { standing: { _tag: "Part" }, parts: [{ state: "cancelled" }] }, "Sign 100"],
+  ["part dropped, another signed", { backing: { _tag: "Part" }, parts: [{ state: "cancelled" }] }, "Sign 100"],
   ["transfers left", { quota: { used: 18, limit: 20, endsAt: 0 }, transfersKept: 1 }, "Sign 100"],
   [
     "transfers kept",
@@ -161,7 +161,7 @@ describe("the plan of an attempt", () => {
     })
   }
   it("tells of a listed payment that a quorum ends its wait", () => {
-    assert.include(planAttempt({ ...signable, standing: planned, listed: "t1" }), { isListed: true })
+    assert.include(planAttempt({ ...signable, backing: planned, listed: "t1" }), { isListed: true })
   })
 })
 
@@ -193,7 +193,7 @@ describe("a refusal of the signer", () => {
   it("is waited for where it passes", () => {
     for (const refusal of ["halted", "watermark", "lease", "stale", "approval", "fee"] as const) {
       assert.strictEqual(
-        planOf(refusal, { standing: { _tag: "Submitted" } }),
+        planOf(refusal, { backing: { _tag: "Submitted" } }),
         `Wait the signer refuses it now (${refusal}): why`,
       )
     }
@@ -206,9 +206,9 @@ describe("a refusal of the signer", () => {
   it("by a limit is waited for, but not by a person's payment, nor after an attempt of a level", () => {
     assert.match(planOf("floor"), /^Wait/)
     assert.match(planOf("window_count", { k: 2 }), /^End abandoned/)
-    assert.match(planOf("window_count", { k: 2, standing: planned }), /^Wait/)
-    assert.match(planOf("window_amount", { standing: { _tag: "Submitted" } }), /^End denied/)
-    assert.match(planOf("window_amount", { standing: { _tag: "Submitted" }, needsApproval: true }), /^Wait/)
+    assert.match(planOf("window_count", { k: 2, backing: planned }), /^Wait/)
+    assert.match(planOf("window_amount", { backing: { _tag: "Submitted" } }), /^End denied/)
+    assert.match(planOf("window_amount", { backing: { _tag: "Submitted" }, needsApproval: true }), /^Wait/)
   })
 })
 

@@ -95,7 +95,7 @@ const rows: ReadonlyArray<{
   readonly done: string
   readonly now: string
   readonly pays: string | undefined
-  readonly letGo?: readonly [string, string]
+  readonly missedTimes?: readonly [string, string]
 }> = [
   { title: "once, none missed", missed: "once", done: "08:00", now: "08:30", pays: undefined },
   { title: "once, at its time", missed: "once", done: "08:00", now: "09:00", pays: "09:00" },
@@ -108,7 +108,7 @@ const rows: ReadonlyArray<{
     done: "08:00",
     now: "10:01",
     pays: "10:00",
-    letGo: ["09:00", "09:00"],
+    missedTimes: ["09:00", "09:00"],
   },
   {
     title: "skip, long away",
@@ -117,7 +117,7 @@ const rows: ReadonlyArray<{
     done: "08:00",
     now: "12:30",
     pays: undefined,
-    letGo: ["09:00", "12:00"],
+    missedTimes: ["09:00", "12:00"],
   },
   {
     title: "skip with much time, the oldest first",
@@ -134,21 +134,21 @@ const rows: ReadonlyArray<{
     done: "08:00",
     now: "12:30",
     pays: "11:00",
-    letGo: ["09:00", "10:00"],
+    missedTimes: ["09:00", "10:00"],
   },
 ]
 
 describe("what is due of a plan", () => {
-  it.effect.each(rows)("$title", function* ({ missed, late = "1h", done, now, pays, letGo }) {
+  it.effect.each(rows)("$title", function* ({ missed, late = "1h", done, now, pays, missedTimes }) {
     const schedule = yield* scheduleOf("0 * * * *", { missed, late })
     const at = (clock: string) => Date.parse(`2026-11-22T${clock}Z`)
     const due = dueAfter(schedule, at(done), at(now))
     assert.deepStrictEqual(
       {
         pays: due.planned === undefined ? undefined : text(due.planned).slice(11),
-        letGo: due.letGo && [due.letGo.first, due.letGo.last].map((one) => text(one).slice(11)),
+        missedTimes: due.missedTimes && [due.missedTimes.first, due.missedTimes.last].map((one) => text(one).slice(11)),
       },
-      { pays, letGo: letGo === undefined ? undefined : [...letGo] },
+      { pays, missedTimes: missedTimes === undefined ? undefined : [...missedTimes] },
     )
   })
 })

@@ -4,7 +4,12 @@ import { TestClock } from "effect/testing"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import { general } from "../../src/domain/Balance.ts"
 import { Command } from "../../src/domain/Command.ts"
-import { type Accounted, explainDebits, type KnownPayment, type Movements } from "../../src/payments/explainDebits.ts"
+import {
+  type DebitBaseline,
+  explainDebits,
+  type KnownPayment,
+  type Movements,
+} from "../../src/payments/explainDebits.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -233,7 +238,7 @@ describe("a debit that no payment explains", () => {
 
 describe("what explains a debit", () => {
   const second = 1_000_000_000n
-  const before: Accounted = {
+  const before: DebitBaseline = {
     until: second,
     held: new Map([["a", { balance: 100n, since: second }]]),
     used: new Map(),
@@ -308,7 +313,7 @@ describe("what explains a debit", () => {
     const payments = [paid("p", 10n, 20n)]
     const first = explainDebits(before, { payments, balances: balancesOf([row(2n, 90n)]) })
     assert.deepStrictEqual(first.unexplained, [])
-    const next = explainDebits(first.accounted, { payments, balances: balancesOf([row(3n, 80n)]) })
+    const next = explainDebits(first.baseline, { payments, balances: balancesOf([row(3n, 80n)]) })
     assert.deepStrictEqual(
       next.unexplained.map(({ timestamp, amount }) => [timestamp, amount]),
       [[3n * second, 10n]],
@@ -318,7 +323,7 @@ describe("what explains a debit", () => {
   it("is judged for good before an open payment alone, for an hour", () => {
     const [open, ended] = [{ ...paid("p", 10n, 20n), isOpen: true }, paid("q", 10n, 20n)]
     const until = (payment: KnownPayment, ...rows: ReadonlyArray<ReturnType<typeof row>>) =>
-      explainDebits(before, { payments: [payment], balances: balancesOf(rows) }).accounted.until / second
+      explainDebits(before, { payments: [payment], balances: balancesOf(rows) }).baseline.until / second
     assert.strictEqual(until(open, row(2n, 110n), row(3n, 100n)), 2n)
     assert.strictEqual(until(ended, row(2n, 110n), row(3n, 100n)), 3n)
     assert.strictEqual(until(open, row(3n, 90n), row(3_602n, 90n)), 1n)
@@ -371,25 +376,25 @@ describe("what explains a debit", () => {
   ] as const
 
   it.each(byMovements)("is among movements %s", (_, movements, expected) => {
-    const { unexplained, accounted } = explainDebits(before, { movements, payments: [], balances: balancesOf(rows) })
+    const { unexplained, baseline } = explainDebits(before, { movements, payments: [], balances: balancesOf(rows) })
     assert.deepStrictEqual(
       unexplained.map(({ id, kind }) => [id, kind]),
       expected.map(([id, kind]) => [id, kind]),
     )
-    assert.strictEqual(accounted.until, 3n * second)
+    assert.strictEqual(baseline.until, 3n * second)
   })
 
   it("is judged for good up to the mark of complete movements, and found before", () => {
     const movements = told([moved(3n, "s")], [])
     const upTo = (end: bigint) => explainDebits(before, { movements, payments: [], balances: balancesOf(rows, end) })
     assert.deepStrictEqual(
-      [0n, 2n * second, 2n * second + 1n, 4n * second].map((end) => upTo(end).accounted.until / second),
+      [0n, 2n * second, 2n * second + 1n, 4n * second].map((end) => upTo(end).baseline.until / second),
       [1n, 1n, 2n, 3n],
     )
     assert.lengthOf(upTo(0n).unexplained, 1)
     const later = balancesOf([...rows, row(3_603n, 80n)], 0n)
-    assert.strictEqual(explainDebits(before, { movements, payments: [], balances: later }).accounted.until, 2n * second)
-    assert.deepStrictEqual(upTo(3n * second).accounted.held.get("a"), { balance: 90n, since: 2n * second })
+    assert.strictEqual(explainDebits(before, { movements, payments: [], balances: later }).baseline.until, 2n * second)
+    assert.deepStrictEqual(upTo(3n * second).baseline.held.get("a"), { balance: 90n, since: 2n * second })
   })
 
   it("may be a known transfer once more, where no payment is left for its movement", () => {

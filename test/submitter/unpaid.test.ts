@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Findings } from "../../src/store/payments/Findings.ts"
-import { movedFor } from "../../src/submitter/judgeFound.ts"
+import { movementsFor } from "../../src/submitter/judgeFound.ts"
 import { loadSends } from "../../src/submitter/loadEnds.ts"
 import { alice, paid, pass, round, vault, withdrawing } from "../support/Flow.ts"
 import { honest, type Manner } from "../support/Fronts.ts"
@@ -59,7 +59,7 @@ describe("a payment that is recorded as paid on one gateway's word", () => {
           assert.deepStrictEqual(yield* (yield* Findings).watched, [])
           const [attempt] = yield* attempts
           const sends = yield* loadSends(alice, [attempt!])
-          const moved = yield* movedFor(attempt!, sends!)
+          const moved = yield* movementsFor(attempt!, sends!)
           assert.deepInclude(moved, { count: isPaid ? 1 : 0, complete: true }, "movements of a withdrawal bear no id")
           const [page, ...more] = yield* pages
           if (isPaid) assert.isUndefined(page)

@@ -7,7 +7,7 @@ import { intentView } from "../../src/http/stories.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
-import { SigningFacts, standing } from "../../src/submitter/SigningFacts.ts"
+import { currentBacking, SigningFacts } from "../../src/submitter/SigningFacts.ts"
 import { showWait } from "../../src/submitter/waiting.ts"
 import { type Flow, flow, lives, pass, round } from "../support/Flow.ts"
 import { dueDetails, rounds } from "../support/Intents.ts"
@@ -226,7 +226,7 @@ describe("a planned payment", () => {
       const memory = (yield* states.all).find(({ rule }) => rule === "wage")
       yield* states.save({ ...memory!, episode: intent!.episode + 86_400 }, memory)
       assert.strictEqual((yield* facts.need(intent!)).verdict, "wanted")
-      assert.deepInclude(yield* standing(intent!), { _tag: "Planned", at: intent!.episode * 1_000 })
+      assert.deepInclude(yield* currentBacking(intent!), { _tag: "Planned", at: intent!.episode * 1_000 })
     }, daily),
   )
 

@@ -1,6 +1,6 @@
 import { askMillis } from "../../src/config/code/askCode.ts"
 import { askNeed } from "../../src/config/code/codeWire.ts"
-import { asFunction, type Heard, type LoadedFunction, wireOf } from "../../src/config/code/loadRules.ts"
+import { asFunction, type CodeResult, type LoadedFunction, wireOf } from "../../src/config/code/loadRules.ts"
 import type { CodeSeen } from "../../src/rules/Code.ts"
 import { isTimeout, within } from "./within.ts"
 
@@ -14,7 +14,7 @@ export const codeHere = (need: Need): LoadedFunction => {
     if (answer instanceof Promise) answer.catch(() => undefined)
     return answer
   }
-  const ask = (seen: CodeSeen): Heard => {
+  const ask = (seen: CodeSeen): CodeResult => {
     try {
       return within(askMillis, () => askNeed(heard, wireOf(seen)))
     } catch (error) {

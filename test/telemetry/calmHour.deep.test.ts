@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { summaries } from "../../src/cli/run/narrate.ts"
+import { summaries } from "../../src/cli/run/runLog.ts"
 import { runLoops } from "../../src/daemon.ts"
 import { layerLogging } from "../../src/telemetry/Logging.ts"
 import { flow } from "../support/Flow.ts"

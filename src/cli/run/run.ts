@@ -7,11 +7,11 @@ import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { CommandFlags, logEvent } from "../../telemetry/Logging.ts"
 import { failWith } from "../common/output.ts"
 import { configFlag, dataFlag, fileArgument, flagsOf, type Setup, severalIn } from "../common/setup.ts"
+import { checkedSetup, storeText } from "./checkedSetup.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { runOnce } from "./once.ts"
-import { checkedSetup, storeText } from "./sound.ts"
 import { tracingLayer } from "./tracing.ts"
-import { checkChain, introduce, runTreasury } from "./treasury.ts"
+import { checkChain, logConfiguration, runTreasury } from "./treasury.ts"
 
 const flags = {
   file: fileArgument,
@@ -78,7 +78,7 @@ const daemon = (options: DaemonOptions & Setup, once: boolean, sandbox: Sandbox[
 
 const payOnce = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) =>
   Effect.gen(function* () {
-    yield* introduce(options, sandbox)
+    yield* logConfiguration(options, sandbox)
     yield* prepare(options)
     yield* checkChain(options.treasury, { isBeside: sandbox !== undefined, once: true })
     return yield* runOnce(options)

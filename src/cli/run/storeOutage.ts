@@ -6,7 +6,7 @@ import { type Alert, alertOf, overOf } from "../../domain/alerts/Alert.ts"
 import { markUnknown } from "../../http/exposeMetrics.ts"
 import { outageAnswers, type Surface } from "../../http/StatusServer.ts"
 import { type DaemonOptions, daemonLayer, databaseLayer, type Machine } from "../../layers.ts"
-import { type AlertIdentity, NotifyError, type Taken } from "../../notify/Channel.ts"
+import { type AlertIdentity, NotifyError, type SendResult } from "../../notify/Channel.ts"
 import { Notifier } from "../../notify/Notifier.ts"
 import { databaseFile } from "../../store/database/Database.ts"
 import type { StoreError } from "../../store/database/StoreError.ts"
@@ -142,7 +142,7 @@ const sendTo = Effect.fnUntraced(function* (
       ? Effect.fail(new NotifyError({ receiver, detail: "another outage of the store began" }))
       : send(receiver, notification),
   )
-  const noteMissing = (reason: Taken) =>
+  const noteMissing = (reason: SendResult) =>
     reason === undefined ? Effect.void : logEvent("alert not delivered", { receiver, reason })
   yield* sent.pipe(
     Effect.tapError(({ detail }) => noteMissing(detail)),

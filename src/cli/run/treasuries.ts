@@ -31,9 +31,9 @@ import { CommandFlags, logEvent } from "../../telemetry/Logging.ts"
 import { fleetMetrics, mergeMetrics } from "../../telemetry/Metrics.ts"
 import { failWith } from "../common/output.ts"
 import { type Chosen, chosenIn, daemonIn } from "../common/setup.ts"
+import { checkedSetup, storeText } from "./checkedSetup.ts"
 import { loggingLayer } from "./logging.ts"
 import { onHangup, ProcessSignals, passSignals } from "./signals.ts"
-import { checkedSetup, storeText } from "./sound.ts"
 import { tracingLayer } from "./tracing.ts"
 import { runTreasury } from "./treasury.ts"
 import { listAnswers, mountedAt } from "./treasuryList.ts"
@@ -130,7 +130,7 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
   const fibers = yield* FiberMap.make<string>()
   let entries: ReadonlyArray<TreasuryEntry> = []
   const live = new Map<string, Treasury>()
-  const around: Around = { hub, config, shared, states, running, live, url, scanned: () => entries }
+  const host: TreasuryHost = { hub, config, shared, states, running, live, url, scanned: () => entries }
   /** Starts the treasuries that the folder has now, and ends those that it has no longer. Returns their number. */
   const scan = Effect.gen(function* () {
     entries = yield* readEntries(config)
@@ -150,7 +150,7 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
       // A treasury that waits for its restart or stands by is restarted now with its present files.
       const state = states.get(entry.name)?.state
       const onlyIfMissing = state === "starting" || state === "running"
-      yield* FiberMap.run(fibers, keyOf(entry), keepRunning(entry, around), { onlyIfMissing })
+      yield* FiberMap.run(fibers, keyOf(entry), keepRunning(entry, host), { onlyIfMissing })
     }
     // It starts all the same, and looks again at a SIGHUP.
     for (const problem of entries.length === 0 ? noTreasury(config.dir).problems : []) {
@@ -175,7 +175,7 @@ const readEntries = (config: DaemonConfig) =>
 /** Identity of a running treasury: a file of another name is another one. */
 const keyOf = ({ name, file }: Pick<TreasuryEntry, "name" | "file">): string => `${file.replaceAll(" ", "%20")} ${name}`
 
-interface Around {
+interface TreasuryHost {
   readonly hub: EventEmitter
   readonly config: DaemonConfig
   readonly shared: SharedParts
@@ -194,22 +194,22 @@ const restartMillisMax = 60_000
 const healthyNanos = 60_000_000_000n
 
 /** Runs a treasury, and again whenever it ends: after 1 s, doubling to 60 s, with jitter. Its files are read anew. */
-const keepRunning = (entry: TreasuryEntry, around: Around) =>
+const keepRunning = (entry: TreasuryEntry, host: TreasuryHost) =>
   Effect.gen(function* () {
     let wait = restartMillisMin
     for (;;) {
       const begun = yield* Clock.monotonicTimeNanos
-      const exit = yield* Effect.exit(runOne(entry, around))
+      const exit = yield* Effect.exit(runOne(entry, host))
       if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.interrupt
       if ((yield* Clock.monotonicTimeNanos) - begun >= healthyNanos) wait = restartMillisMin
       const reason = reasonOf(exit)
       const seconds = Math.round(wait / 100) / 10
-      noteState(around, entry, yield* Clock.currentTimeMillis, { state: "ended", severity: "bad", text: reason })
+      noteState(host, entry, yield* Clock.currentTimeMillis, { state: "ended", severity: "bad", text: reason })
       yield* logEvent("treasury ended", { reason, seconds }, Exit.isFailure(exit) ? defectOf(exit.cause) : {})
       yield* Effect.sleep(Math.round(wait * (0.8 + (yield* Random.next) * 0.4)))
       wait = Math.min(restartMillisMax, wait * 2)
     }
-  }).pipe(Effect.annotateLogs({ treasury: entry.name }), Effect.provideService(ProcessSignals, around.hub))
+  }).pipe(Effect.annotateLogs({ treasury: entry.name }), Effect.provideService(ProcessSignals, host.hub))
 
 const reasonOf = (exit: Exit.Exit<unknown, { readonly message: string }>): string => {
   if (Exit.isSuccess(exit)) return "it ended by itself"
@@ -222,7 +222,7 @@ const defectOf = (cause: Cause.Cause<unknown>) => (Option.isSome(Cause.findError
 const isDown = ({ state }: Pick<TreasuryState, "state">): boolean => state === "starting" || state === "ended"
 
 const noteState = (
-  { states }: Around,
+  { states }: TreasuryHost,
   { name, file }: TreasuryEntry,
   now: number,
   change: Pick<TreasuryState, "state" | "severity" | "text">,
@@ -237,14 +237,13 @@ const noteState = (
 }
 
 /** One life of a treasury, from its files to its end. */
-const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around) {
-  const { config, shared, running, live, url } = around
+const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, host: TreasuryHost) {
+  const { config, shared, running, live, url } = host
   const now = yield* Clock.currentTimeMillis
-  const starting = (at: number) =>
-    noteState(around, entry, at, { state: "starting", severity: "warn", text: "starting" })
+  const starting = (at: number) => noteState(host, entry, at, { state: "starting", severity: "warn", text: "starting" })
   starting(now)
   // Reads the folder again only if the name was taken: otherwise each of many would read all files.
-  if (nameProblem(entry, around.scanned()) !== undefined) {
+  if (nameProblem(entry, host.scanned()) !== undefined) {
     const wrong = nameProblem(entry, yield* readEntries(config))
     if (wrong !== undefined) return yield* wrong
   }
@@ -274,7 +273,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
         Effect.sync(() => {
           running.set(entry.name, own)
           const since = clock.currentTimeMillisUnsafe()
-          noteState(around, entry, since, { state: "running", severity: "ok", text: "it runs" })
+          noteState(host, entry, since, { state: "running", severity: "ok", text: "it runs" })
         }),
         () => Effect.sync(() => running.get(entry.name) === own && running.delete(entry.name)),
       )
@@ -290,7 +289,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
     const holder = current.name
     const since = new Date(current.since).toISOString()
     const text = `${holder} runs it since ${since}`
-    noteState(around, entry, clock.currentTimeMillisUnsafe(), { state: "standby", severity: "ok", text })
+    noteState(host, entry, clock.currentTimeMillisUnsafe(), { state: "standby", severity: "ok", text })
     if (seen !== text) yield* logEvent("standing by", { holder, since })
     seen = text
   })
@@ -302,7 +301,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, around: Around
   }).pipe(
     Effect.provideService(CommandFlags, `-c ${shellWord(config.dir)} --treasury ${shellWord(entry.name)}`),
     Effect.provideService(HeadlineSink, ({ severity, text }) =>
-      noteState(around, entry, clock.currentTimeMillisUnsafe(), { state: "running", severity, text }),
+      noteState(host, entry, clock.currentTimeMillisUnsafe(), { state: "running", severity, text }),
     ),
     Effect.catchTag("StoreError", (error) => failWith("failure", storeText(error.message, dataDir))),
   )

@@ -17,7 +17,7 @@ import { isUnwritable } from "../../store/database/storeErrors.ts"
 import { InFlight } from "../../submitter/InFlight.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { permittedLines } from "../common/worstCase.ts"
-import { logReady, logStopped, summaries } from "./narrate.ts"
+import { logReady, logStopped, summaries } from "./runLog.ts"
 import { logStateOnSignal, reloadOnHangup } from "./signals.ts"
 import { endEarlierOutage, outlastOutages } from "./storeOutage.ts"
 
@@ -46,7 +46,7 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
   let isNoted = false
   const life = (current: DaemonOptions) =>
     Effect.gen(function* () {
-      if (isFirst) yield* introduce(current, sandbox)
+      if (isFirst) yield* logConfiguration(current, sandbox)
       isFirst = false
       // One process may run several times. An end before it serves anything is recorded too.
       if (!isNoted) yield* noteStart(current.treasury.files)
@@ -129,7 +129,10 @@ const shownAddress = (url: string): string => {
   return pathname === "/" ? origin : `${origin}/...`
 }
 
-export const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) {
+export const logConfiguration = Effect.fnUntraced(function* (
+  options: DaemonOptions,
+  sandbox: Sandbox["Service"] | undefined,
+) {
   const { dataDir } = options
   const { treasury, mode } = (yield* ConfigInForce).now()
   const { gateways, quorum, chainId } = treasury.network

@@ -5,7 +5,7 @@ import { holdsFor } from "../../rules/kinds/code.ts"
 import type { CodeRule } from "../../rules/Rule.ts"
 import { nameRemedy } from "../yaml/decodeAll.ts"
 import { type CodeReply, decode, type Thrown } from "./codeWire.ts"
-import { type Heard, type LoadedFunction, placeOfStack } from "./loadRules.ts"
+import { type CodeResult, type LoadedFunction, placeOfStack } from "./loadRules.ts"
 
 /** Processor time in which an operator's function answers; it takes microseconds. */
 export const askMillis = 500
@@ -41,15 +41,15 @@ export const codeOf = (asked: LoadedFunction, payer: Payer, hash: string): Code 
       const answer = standing(seen, now)
       if (answer !== undefined) return { seen, answer }
       if (thinking !== undefined) return thinking
-      const hear = (heard: Heard): Answered => {
-        held = { seen, answer: soundly(() => answerOf(heard, seen, payer, now)), at: now }
+      const read = (result: CodeResult): Answered => {
+        held = { seen, answer: soundly(() => answerOf(result, seen, payer, now)), at: now }
         return held
       }
-      const heard = asked.ask(seen)
-      if (!(heard instanceof Promise)) return hear(heard)
-      thinking = heard
-        .catch((): Heard => ({ ended: "its answer cannot be understood" }))
-        .then(hear)
+      const result = asked.ask(seen)
+      if (!(result instanceof Promise)) return read(result)
+      thinking = result
+        .catch((): CodeResult => ({ ended: "its answer cannot be understood" }))
+        .then(read)
         .finally(() => {
           thinking = undefined
         })
@@ -67,9 +67,9 @@ const soundly = (read: () => CodeAnswer): CodeAnswer => {
   }
 }
 
-const answerOf = (heard: Heard, seen: CodeSeen, payer: Payer, now: number): CodeAnswer => {
-  if ("ended" in heard) return { ...broken(endedWords(heard.ended)), until: now + restMillis }
-  return { ...readReply(heard, seen, payer), timed: heard.timed === true }
+const answerOf = (result: CodeResult, seen: CodeSeen, payer: Payer, now: number): CodeAnswer => {
+  if ("ended" in result) return { ...broken(endedWords(result.ended)), until: now + restMillis }
+  return { ...readReply(result, seen, payer), timed: result.timed === true }
 }
 
 const endedWords = (why: string): string => {

@@ -142,7 +142,7 @@ const namedOnly = <A>(what: string, values: Readonly<Record<string, A>>): Readon
   })
 
 /** Builds a function's input, frozen. */
-const inputOf = ({ balances, one, assets, time }: WireSeen, looked: () => void) => {
+const inputOf = ({ balances, one, assets, time }: WireSeen, onRead: () => void) => {
   const units = balances.map(([name, amount]) => [name, BigInt(amount)] as const)
   const known = assets.map(
     ([name, [unit, decimals, status]]) => [name, Object.freeze({ one: BigInt(unit), decimals, status })] as const,
@@ -152,7 +152,7 @@ const inputOf = ({ balances, one, assets, time }: WireSeen, looked: () => void) 
     one: BigInt(one),
     assets: namedOnly("asset", Object.fromEntries(known)),
     get time() {
-      looked()
+      onRead()
       return time
     },
   })

@@ -7,11 +7,11 @@ import { askCode, loadCode } from "./codeProcess.ts"
 import { type CodeReply, decode, placeAt, type Thrown, type WireSeen } from "./codeWire.ts"
 
 /** Result of a call, or why there is none. */
-export type Heard = CodeReply | { readonly ended: string }
+export type CodeResult = CodeReply | { readonly ended: string }
 
 /** A function of a file of rules, wherever it runs. */
 export interface LoadedFunction {
-  readonly ask: (seen: CodeSeen) => Heard | Promise<Heard>
+  readonly ask: (seen: CodeSeen) => CodeResult | Promise<CodeResult>
 }
 
 const functions = new WeakSet<object>()
@@ -98,7 +98,7 @@ const readIn = (file: string, loaded: Awaited<ReturnType<typeof loadCode>>): Rea
 }
 
 /** Decodes a reply of its process. The reply is untrusted: an invalid one ends that process alone. */
-const heardIn = (reply: unknown): Heard => {
+const heardIn = (reply: unknown): CodeResult => {
   const { told, ended } = (reply ?? {}) as { readonly told?: unknown; readonly ended?: unknown }
   if (typeof told === "object" && told !== null && ("v" in told || "e" in told)) return told as CodeReply
   return { ended: typeof ended === "string" ? ended : "its answer cannot be understood" }

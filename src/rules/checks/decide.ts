@@ -61,8 +61,8 @@ export const judgeSubject = (facts: SubjectFacts): Judgement => {
 /** Time up to which planned times are concluded: a time that is due stays open, skipped ones do not. */
 const concludedBy = (need: SubjectFacts["need"]): number | undefined => {
   if (need?._tag === "NotDue") return need.episode
-  const letGo = need?._tag === "Wanted" ? need.letGo : undefined
-  return letGo === undefined ? undefined : Math.floor(letGo.last / 1_000)
+  const missedTimes = need?._tag === "Wanted" ? need.missedTimes : undefined
+  return missedTimes === undefined ? undefined : Math.floor(missedTimes.last / 1_000)
 }
 
 /** True if our clock and the newest block differ too much: then no planned time is concluded. */

@@ -3,13 +3,13 @@ import { type Party, receiverKey } from "../Account.ts"
 import {
   feeMax,
   freeAt,
-  isSlot,
   judgePolicy,
   type PolicyLine,
   type PolicyPayment,
   periodUse,
   type RefusedVerdict,
   refusalText,
+  usesQuota,
 } from "../policy/Policy.ts"
 import { networkFee } from "../Snapshot.ts"
 import { commandOf } from "../Subject.ts"
@@ -89,7 +89,7 @@ interface Slots {
 const slotsOf = (facts: SubjectFacts, payer: Party): Slots | undefined => {
   const quota = facts.snapshot.quota(payer.publicKey)
   if (quota === undefined) return undefined
-  const unsigned = facts.snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey)
+  const unsigned = facts.snapshot.open.filter((i) => usesQuota(i) && i.payment.fromKey === payer.publicKey)
   const earlier = unsigned.filter(({ rule }) => isBefore(facts, rule)).length
   return { payer, used: quota.used + unsigned.length, limit: quota.limit, endsAt: quota.endsAt, earlier }
 }

@@ -90,9 +90,9 @@ const cooldownEnd = (facts: SubjectFacts): number => {
 const unseenBy = ({ subject, snapshot, need }: SubjectFacts): Intent | undefined => {
   if (need?._tag !== "Wanted") return undefined
   const seen = (snapshot.asOf ?? 0n) - nanosOf(subject.rule.settleMillis)
-  const looked = subject.kind === "code" || subject.kind === "rebalance" ? subject.accounts : []
+  const watched = subject.kind === "code" || subject.kind === "rebalance" ? subject.accounts : []
   const touched = (intent: Intent) =>
-    looked.some(({ party, asset }) => touches(intent, asset.id, party.publicKey)) ||
+    watched.some(({ party, asset }) => touches(intent, asset.id, party.publicKey)) ||
     need.transfers.some(
       ({ from, to }) =>
         touches(intent, subject.asset.id, from.publicKey) || touches(intent, subject.asset.id, receiverKey(to)),

@@ -1,6 +1,6 @@
 import { shortId } from "../../domain/Hex.ts"
 import { accountName, type Party, type Receiver, type RuleAccount, receiverKey } from "../Account.ts"
-import { isSlot, lineFor, type PeriodUse, periodUse } from "../policy/Policy.ts"
+import { lineFor, type PeriodUse, periodUse, usesQuota } from "../policy/Policy.ts"
 import { reservedFrom } from "../Snapshot.ts"
 import { isOfSubject, waysOf } from "../Subject.ts"
 import { amountText, floorOf, levelText, type SubjectFacts } from "../SubjectFacts.ts"
@@ -163,7 +163,7 @@ const lineOf = <T>(facts: SubjectFacts, form: Form<T>, from: Party, to: Receiver
 
 const quotaOf = <T>({ snapshot }: SubjectFacts, form: Form<T>, payer: Party): SeenQuota<T> => {
   const quota = snapshot.quota(payer.publicKey)
-  const unsigned = snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey).length
+  const unsigned = snapshot.open.filter((i) => usesQuota(i) && i.payment.fromKey === payer.publicKey).length
   return {
     party: payer.name,
     used: quota === undefined ? null : quota.used + unsigned,

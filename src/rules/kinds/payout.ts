@@ -1,7 +1,7 @@
 import { formatAmount } from "../../domain/Amount.ts"
 import type { KindInput, Need } from "../Need.ts"
 import type { PayoutRule } from "../Rule.ts"
-import { dueAfter, firstAfter, type LetGo, plannedAfter, plannedUntil } from "../Schedule.ts"
+import { dueAfter, firstAfter, type MissedTimes, plannedAfter, plannedUntil } from "../Schedule.ts"
 import { afterUnpaid } from "../waiting.ts"
 
 /**
@@ -22,9 +22,10 @@ export const payoutNeed = ({ subject: { rule, name }, snapshot, episode }: KindI
   if (episode === undefined || episode === 0) return wait(seconds(plannedUntil(schedule, now)))
   const concluded = Math.min(episode, seconds(now))
   if (!isDue(rule, episode, now)) return wait(concluded)
-  const { planned, letGo } = dueAfter(schedule, concluded * 1_000, now)
-  const gone = letGo === undefined ? {} : { letGo }
-  if (planned === undefined) return { ...wait(letGo === undefined ? concluded : seconds(letGo.last)), ...gone }
+  const { planned, missedTimes } = dueAfter(schedule, concluded * 1_000, now)
+  const gone = missedTimes === undefined ? {} : { missedTimes }
+  if (planned === undefined)
+    return { ...wait(missedTimes === undefined ? concluded : seconds(missedTimes.last)), ...gone }
   const signed = schedule.missed === "once" ? snapshot.lastSigned?.(rule.name, name) : undefined
   if (signed !== undefined && signed >= planned) {
     return { ...wait(seconds(planned)), detail: "a later payment covers it" }
@@ -46,25 +47,25 @@ export const isDue = ({ schedule }: PayoutRule, episode: number, now: number): b
  * Times planned between the first evaluation of a rule and the first with a known block; nothing is owed for them. Unix
  * milliseconds.
  */
-export const unseenOf = ({ schedule }: PayoutRule, since: number, now: number): LetGo | undefined => {
+export const unseenOf = ({ schedule }: PayoutRule, since: number, now: number): MissedTimes | undefined => {
   const last = plannedUntil(schedule, now)
   return last <= since ? undefined : { first: firstAfter(schedule, since), last }
 }
 
 /** Text of `unseenOf` for people. */
-export const unseenText = (rule: PayoutRule, unseen: LetGo): string =>
+export const unseenText = (rule: PayoutRule, unseen: MissedTimes): string =>
   `${payoutText(rule)} planned for ${timesText(unseen)} is not paid: no block was read since the rule is known here, ` +
   `and of the time before nothing is owed; ${afterUnpaid({ _tag: "Gone" })}`
 
 /** Describes a planned time that a wrong clock may have placed before the plan came into force. */
-export const misclockedText = (rule: PayoutRule, time: LetGo): string =>
+export const misclockedText = (rule: PayoutRule, time: MissedTimes): string =>
   `${payoutText(rule)} planned for ${timesText(time)} is not paid: the rule or its plan came into force while this ` +
   `host's clock was ahead, and of the time before nothing is owed; ${afterUnpaid({ _tag: "Gone" })}`
 
 export const payoutText = ({ amount, asset, from, to }: PayoutRule): string =>
   `${formatAmount(amount, asset.decimals)} ${asset.symbol} ${from.name} -> ${to.name}`
 
-export const timesText = ({ first, last }: LetGo): string =>
+export const timesText = ({ first, last }: MissedTimes): string =>
   first === last ? timeText(first) : `each time from ${timeText(first)} to ${timeText(last)}`
 
 const seconds = (millis: number): number => Math.floor(millis / 1_000)

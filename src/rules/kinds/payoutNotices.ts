@@ -5,14 +5,14 @@ import { clockGap } from "../checks/wrongClock.ts"
 import type { Notice } from "../Need.ts"
 import type { PayoutRule } from "../Rule.ts"
 import type { RuleMemory } from "../RuleMemory.ts"
-import { firstAfter, type LetGo, plannedUntil } from "../Schedule.ts"
+import { firstAfter, type MissedTimes, plannedUntil } from "../Schedule.ts"
 import type { SubjectFacts } from "../SubjectFacts.ts"
 import type { Outcome } from "../step.ts"
 import { afterUnpaid } from "../waiting.ts"
 import { misclockedText, payoutText, timesText, unseenOf, unseenText } from "./payout.ts"
 
 /** Describes planned times that may have been paid by a database that was lost. */
-const lostText = (rule: PayoutRule, lost: LetGo): string =>
+const lostText = (rule: PayoutRule, lost: MissedTimes): string =>
   `${payoutText(rule)} planned for ${timesText(lost)} is dropped: the database is a restored backup, and the ` +
   `lost one may have paid it. Compare the ledger; ${afterUnpaid({ _tag: "Gone" })}`
 
@@ -30,7 +30,7 @@ const lateOf = (
   { schedule }: PayoutRule,
   { planned, episode }: { readonly planned: number; readonly episode: number },
   now: number,
-): LetGo | undefined => {
+): MissedTimes | undefined => {
   const done = Math.min(episode * 1_000, now)
   if (schedule.missed !== "once" || now - done < schedule.lateMillis) return undefined
   const first = firstAfter(schedule, done)
@@ -38,7 +38,7 @@ const lateOf = (
 }
 
 /** Describes planned times that are late and held before a decision. */
-const lateText = (rule: PayoutRule, late: LetGo, { reason, detail }: Held): string => {
+const lateText = (rule: PayoutRule, late: MissedTimes, { reason, detail }: Held): string => {
   const one = late.first === late.last ? "" : ", with one payment for all of them,"
   return (
     `${payoutText(rule)} planned for ${timesText(late)} is not paid: it is held (${reasonText(reason, detail)}). ` +
@@ -47,11 +47,11 @@ const lateText = (rule: PayoutRule, late: LetGo, { reason, detail }: Held): stri
 }
 
 /** Describes, for people, that it is no longer held. */
-const lateOverText = (rule: PayoutRule, late: LetGo): string =>
+const lateOverText = (rule: PayoutRule, late: MissedTimes): string =>
   `${payoutText(rule)} planned for ${timesText(late)} is held no longer: it is decided, or covered by another payment`
 
 /** Describes planned times that nobody paid in time, and why. `before` is the hold reason before they were late. */
-const letGoText = (rule: PayoutRule, letGo: LetGo, { reason, detail }: RuleMemory): string => {
+const missedText = (rule: PayoutRule, missedTimes: MissedTimes, { reason, detail }: RuleMemory): string => {
   // The age of the data at the last evaluation says nothing about the time after it.
   const sentence = reason === "stale" ? "no newer block was known" : detail
   const why =
@@ -59,7 +59,7 @@ const letGoText = (rule: PayoutRule, letGo: LetGo, { reason, detail }: RuleMemor
       ? "it was not evaluated in time"
       : `it was held (${reasonText(reason, sentence)})`
   const late = `after ${spanText(rule.schedule.lateMillis)} it is dropped (missed: skip)`
-  const what = `${payoutText(rule)} planned for ${timesText(letGo)} is not paid`
+  const what = `${payoutText(rule)} planned for ${timesText(missedTimes)} is not paid`
   return `${what}: ${why}, and ${late}; ${afterUnpaid({ _tag: "Gone" })}`
 }
 
@@ -90,7 +90,7 @@ const notice = (rule: PayoutRule, subject: string, brief: string, alert: Alert) 
   alert,
 })
 
-const unpaidNotice = (what: string, rule: PayoutRule, subject: string, { last }: LetGo, words: string): Notice =>
+const unpaidNotice = (what: string, rule: PayoutRule, subject: string, { last }: MissedTimes, words: string): Notice =>
   notice(
     rule,
     subject,
@@ -99,7 +99,7 @@ const unpaidNotice = (what: string, rule: PayoutRule, subject: string, { last }:
   )
 
 /** Notice for planned times that are skipped because the database was restored from a backup. */
-export const lostNotice = (rule: PayoutRule, subject: string, lost: LetGo): Notice =>
+export const lostNotice = (rule: PayoutRule, subject: string, lost: MissedTimes): Notice =>
   unpaidNotice("lost", rule, subject, lost, lostText(rule, lost))
 
 /** Notices for planned times: those that are skipped, and those that are late and held. */
@@ -112,9 +112,12 @@ export const payoutNotices = (
   if (subject.kind !== "payout" || before === undefined) return []
   const { rule, name } = subject
   const found: Array<Notice> = []
-  const letGo = letGoOf(outcome)
-  if (letGo !== undefined) {
-    found.push({ ...unpaidNotice("let-go", rule, name, letGo, letGoText(rule, letGo, before)), letGo })
+  const missedTimes = missedOf(outcome)
+  if (missedTimes !== undefined) {
+    found.push({
+      ...unpaidNotice("let-go", rule, name, missedTimes, missedText(rule, missedTimes, before)),
+      missedTimes,
+    })
   }
   const late =
     memory.episode === before.episode ? lateNotice(outcome, before, rule) : lateOver(outcome, memory, before, rule)
@@ -145,8 +148,8 @@ const unseenNotice = (
 }
 
 /** Planned times that this evaluation drops: those that it concludes. */
-const letGoOf = ({ facts: { need }, judgement: { concluded } }: Outcome): LetGo | undefined =>
-  concluded !== undefined && (need?._tag === "NotDue" || need?._tag === "Wanted") ? need.letGo : undefined
+const missedOf = ({ facts: { need }, judgement: { concluded } }: Outcome): MissedTimes | undefined =>
+  concluded !== undefined && (need?._tag === "NotDue" || need?._tag === "Wanted") ? need.missedTimes : undefined
 
 /** Notice for a planned payment that is late, still owed, and held before any part of it is decided. */
 const lateNotice = (

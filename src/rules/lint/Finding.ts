@@ -71,12 +71,12 @@ export const triggerPath = ({ rule, own }: Spot): ReadonlyArray<PropertyKey> => 
 export const targetPath = ({ own }: Spot): ReadonlyArray<PropertyKey> => [...own, "target"]
 
 /** A mistake that involves a rule on trial is only a warning: it moves no money yet. */
-export const gravity = (...rules: ReadonlyArray<PayingRule>): Finding["severity"] =>
+export const severityOf = (...rules: ReadonlyArray<PayingRule>): Finding["severity"] =>
   rules.some(({ trial }) => trial) ? "warning" : "error"
 
-/** As `gravity`; what the policy does not permit does no harm where nothing is paid. */
-export const policyGravity = ({ mode }: RuleSet, rule: PayingRule): Finding["severity"] =>
-  mode === "live" ? gravity(rule) : "warning"
+/** As `severityOf`; what the policy does not permit does no harm where nothing is paid. */
+export const policySeverity = ({ mode }: RuleSet, rule: PayingRule): Finding["severity"] =>
+  mode === "live" ? severityOf(rule) : "warning"
 
 /** "25,000 USDT" */
 export const assetAmount = (asset: PinnedAsset, units: bigint): string =>

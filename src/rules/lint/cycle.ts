@@ -8,9 +8,9 @@ import { floorOf, leastOf, type SubjectFacts, subjectFacts, takesPart } from "..
 import {
   assetAmount,
   type Finding,
-  gravity,
   type RuleSet,
   type Spot,
+  severityOf,
   spotsOf,
   targetPath,
   triggerPath,
@@ -42,7 +42,7 @@ const ofTolerance = ({ policy: { maxFee } }: RuleSet, spot: Spot): ReadonlyArray
   return [
     {
       lint: "cycle",
-      severity: gravity(rule),
+      severity: severityOf(rule),
       path: triggerPath(spot),
       message: `${rule.name} tolerates ${percent(tolerance)}, no more than a fee may take (maxFee ${percent(maxFee)}): its own payments unbalance it`,
       remedy: `set tolerance above ${percent(maxFee)}`,

@@ -7,11 +7,11 @@ import { floorOf, takesPart } from "../SubjectFacts.ts"
 import {
   assetAmount,
   type Finding,
-  gravity,
   minOf,
-  policyGravity,
+  policySeverity,
   type RuleSet,
   type Spot,
+  severityOf,
   spotsOf,
   targetPath,
   triggerPath,
@@ -34,7 +34,7 @@ export const denied = (set: RuleSet): ReadonlyArray<Finding> =>
     return [
       {
         lint: "denied",
-        severity: policyGravity(set, rule),
+        severity: policySeverity(set, rule),
         path: placeOf(spot, first.to.name),
         message: `no policy line allows ${rule.name} to pay ${subject.asset.symbol} ${names}`,
         remedy: `allow { ${fields}, perTransfer: …, per24h: …, transfersPer24h: … } in the policy, or remove the rule`,
@@ -73,7 +73,7 @@ const tooLarge = (set: RuleSet, spot: Spot, range: NeedRange, line: PolicyLine):
   if (atLeast(spot, range) > line.perTransfer) {
     const least = rule.kind === "payout" ? "" : "the minimum of "
     return found(
-      policyGravity(set, rule),
+      policySeverity(set, rule),
       rule.kind === "payout" ? triggerPath(spot) : targetPath(spot),
       `${way}: ${least}${assetAmount(subject.asset, atLeast(spot, range))} is above the ${limit}, so it is never paid`,
       `raise perTransfer to ${assetAmount(subject.asset, range.most ?? atLeast(spot, range))} or more, or pay less at once`,
@@ -87,7 +87,7 @@ const tooLarge = (set: RuleSet, spot: Spot, range: NeedRange, line: PolicyLine):
     return found("warning", targetPath(spot), `${needs}: it is paid in parts`, remedy)
   }
   return found(
-    policyGravity(set, rule),
+    policySeverity(set, rule),
     targetPath(spot),
     needs,
     `set target to ${assetAmount(subject.asset, line.perTransfer)} or less, or raise perTransfer`,
@@ -107,7 +107,7 @@ const tooMuchAtOnce = (
     return [
       {
         lint: "unreachable",
-        severity: policyGravity(set, spot.rule),
+        severity: policySeverity(set, spot.rule),
         path: triggerPath(spot),
         message: `${spot.rule.name} pays ${assetAmount(asset, sum)} at least at once, above the ${assetAmount(asset, line.per24h)} per 24 h of policy line ${line.line}`,
         remedy: `raise per24h to ${assetAmount(asset, sum)} or more, or set above nearer to target`,
@@ -128,7 +128,7 @@ const underFloor = (spot: Spot): ReadonlyArray<Finding> => {
   return [
     {
       lint: "floor",
-      severity: gravity(rule),
+      severity: severityOf(rule),
       path: targetPath(spot),
       message: `${rule.name} leaves ${assetAmount(level.asset, level.target)} with ${level.party.name}, whose floor is ${assetAmount(level.asset, floor)}`,
       remedy: `set target to ${assetAmount(level.asset, floor)} or more, or lower the floor`,
@@ -161,7 +161,7 @@ const starved = (set: RuleSet, spot: Spot): ReadonlyArray<Finding> => {
   return [
     {
       lint: "starved",
-      severity: gravity(rule, ceiling.rule),
+      severity: severityOf(rule, ceiling.rule),
       path: rule.kind === "payout" ? triggerPath(spot) : targetPath(spot),
       message: `${rule.name} takes ${assetAmount(subject.asset, cost)} at least, fee included, from ${rule.from.name}, which ${ceiling.rule.name} empties above ${assetAmount(subject.asset, ceiling.level.trigger)}${kept}`,
       remedy: `let ${ceiling.rule.name} begin at ${assetAmount(subject.asset, cost + floor)} or above, or lower the floor`,

@@ -6,7 +6,7 @@ import { transfersPermitted } from "../policy/worstCase.ts"
 import type { PayoutRule } from "../Rule.ts"
 import { isOpen, type Schedule, timesAfter } from "../Schedule.ts"
 import { waysOf } from "../Subject.ts"
-import { type Finding, policyGravity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
+import { type Finding, policySeverity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
 
 /** Planned times that are examined: years of daily ones, two days of one a minute. */
 const evaluationsMax = 3_000
@@ -83,7 +83,7 @@ const splitSizes = (set: RuleSet): ReadonlyArray<Finding> =>
     for (const [line, own] of lines) {
       if (line === undefined || line.transfersPer24h === 0 || own.length <= line.transfersPer24h) continue
       return found(
-        policyGravity(set, rule),
+        policySeverity(set, rule),
         `${rule.name} makes ${own.length} transfers at once; policy line ${line.line} allows ${line.transfersPer24h} in 24 h`,
         `raise transfersPer24h to ${own.length} or more`,
       )

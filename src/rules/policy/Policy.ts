@@ -177,8 +177,8 @@ export const namesIn = ({ names }: Policy, { from, to, assetId }: Cell) => {
 export const isUnsigned = ({ state }: Pick<Intent, "state">): boolean =>
   state === "proposed" || state === "awaiting_approval" || state === "reserved"
 
-/** True if the network will count the payment in this epoch's transfers, and has not yet. */
-export const isSlot = (intent: Pick<Intent, "state" | "command">): boolean =>
+/** True if the payment will use a transfer of the network's quota in this epoch, and has not yet. */
+export const usesQuota = (intent: Pick<Intent, "state" | "command">): boolean =>
   isUnsigned(intent) && intent.command !== "withdraw"
 
 /** Use of a line: what was signed, what open intents will sign, and payments that are to be made beside them. */

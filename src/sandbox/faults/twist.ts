@@ -42,7 +42,7 @@ type View = (chain: Chain) => Chain
 
 const viewed = (world: World, view: View): World => ({
   ...world,
-  node: { ...world.node, read: (look) => world.node.read((chain) => look(view(chain))) },
+  node: { ...world.node, read: (query) => world.node.read((chain) => query(view(chain))) },
 })
 
 /** Tells and checks by another view of the chain; blocks are made by the true one. */

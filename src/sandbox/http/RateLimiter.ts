@@ -21,14 +21,14 @@ export interface RateLimiter {
 
 export const makeRateLimiter = (rule: NonNullable<Profile["rateLimit"]>): RateLimiter => ({ rule, callers: new Map() })
 
-interface Passage {
+interface Admission {
   readonly headers: Readonly<Record<string, string>>
   /** The answer instead of the real one, where the caller is over the limit. */
   readonly refusal: HttpAnswer | undefined
 }
 
 /** Counts one call of `address`. */
-export const pass = (limiter: RateLimiter, address: string, nowMillis: number): Passage => {
+export const admit = (limiter: RateLimiter, address: string, nowMillis: number): Admission => {
   const caller = callerOf(limiter, address, nowMillis)
   if (caller.bannedUntilMillis > nowMillis) return banned(caller, nowMillis)
   const headers = {
@@ -52,7 +52,7 @@ export const pass = (limiter: RateLimiter, address: string, nowMillis: number): 
   }
 }
 
-const banned = (caller: Caller, nowMillis: number): Passage => ({
+const banned = (caller: Caller, nowMillis: number): Admission => ({
   headers: { "RateLimit-Retry-After": String(Math.ceil((caller.bannedUntilMillis - nowMillis) / 1_000)) },
   refusal: plainError("PermissionDenied", "temporarily banned for continuing to request while rate limited", true),
 })

@@ -6,7 +6,7 @@ import { twist } from "../faults/twist.ts"
 import { toMicros } from "../Ledger.ts"
 import type { SandboxError } from "../LedgerFile.ts"
 import { type HttpAnswer, parseQuery, plainError, type RefusedRequest, type Route, type World } from "./Answer.ts"
-import { pass, type RateLimiter } from "./RateLimiter.ts"
+import { admit, type RateLimiter } from "./RateLimiter.ts"
 
 /** A request, whatever carried it here. */
 export interface Incoming {
@@ -49,12 +49,12 @@ const performed = Effect.fnUntraced(function* (
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
   const limited = isOfDataNode(route) && limiter !== undefined
-  const passage = limited ? pass(limiter, incoming.address, nowMillis) : { headers: {}, refusal: undefined }
+  const admission = limited ? admit(limiter, incoming.address, nowMillis) : { headers: {}, refusal: undefined }
   const faults = route.operation === undefined ? [] : yield* world.node.faultsFor(route.operation)
-  if (passage.refusal !== undefined) {
-    return answered(passage.refusal, { ...passage.headers, ...(yield* blockHeaders(world, route)) })
+  if (admission.refusal !== undefined) {
+    return answered(admission.refusal, { ...admission.headers, ...(yield* blockHeaders(world, route)) })
   }
-  const go = (request: Incoming) => operate(world, route, request, { faults, limits: passage.headers })
+  const go = (request: Incoming) => operate(world, route, request, { faults, limits: admission.headers })
   return yield* faults.some(({ kind }) => kind === "delay") ? sendOff(world, incoming, go) : go(incoming)
 })
 

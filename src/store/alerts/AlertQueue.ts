@@ -7,14 +7,14 @@ import { change, Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import {
   type EndedKey,
-  endedByA,
   isNext,
+  isUnder,
   KeyRow,
   keysEndedBy,
-  keysOfA,
   pruneAlerts,
+  resolvedAlert,
+  resolvedKeys,
   standingDedups,
-  under,
 } from "./endedKeys.ts"
 import { isSilencing, silencesAt } from "./silences.ts"
 
@@ -147,7 +147,7 @@ const receiversOf = (sql: Sql, resolves: ReadonlyArray<string>) =>
     Effect.forEach(resolves, (dedup) =>
       sql`SELECT DISTINCT d.receiver,
         CASE WHEN d.state = 'silenced' AND d.round = 0 AND d.tries = 0 THEN 1 ELSE 0 END AS silenced
-        FROM deliveries d JOIN alerts a ON a.seq = d.alert WHERE ${under(sql, dedup)}`.pipe(
+        FROM deliveries d JOIN alerts a ON a.seq = d.alert WHERE ${isUnder(sql, dedup)}`.pipe(
         rowsOf(ReceiverRow, "AlertQueue.receiversOf"),
       ),
     ),
@@ -172,7 +172,7 @@ const makeEnd = (sql: Sql) =>
       if (resolves === undefined || state !== "delivered") return
       // Sent after its all-clear, an alert would fire for ever.
       yield* sql.write`UPDATE deliveries SET state = 'dead_letter' WHERE receiver = ${receiver} AND state = 'pending'
-        AND alert IN (SELECT ${sql.literal(endedByA)} FROM alerts a, ${keysOfA(sql)} WHERE a.seq IN ${seqs})`
+        AND alert IN (SELECT ${sql.literal(resolvedAlert)} FROM alerts a, ${resolvedKeys(sql)} WHERE a.seq IN ${seqs})`
     },
     (effect) => effect.pipe(sql.joinTransaction, storeError("AlertQueue.end")),
   )
@@ -226,7 +226,7 @@ const makeRaise = (sql: Sql, { receiversFor, grouping }: Receiving) => {
     const seq = rows[0]?.["seq"]
     if (seq === undefined) return false
     for (const dedup of resolves) {
-      yield* sql.write`UPDATE alerts AS a SET ended_at = ${at} WHERE ended_at IS NULL AND ${under(sql, dedup)}`
+      yield* sql.write`UPDATE alerts AS a SET ended_at = ${at} WHERE ended_at IS NULL AND ${isUnder(sql, dedup)}`
     }
     const { heard, isSilenced } = yield* receiversOf(sql, resolves)
     // Who did not hear of the alert needs not hear of its end.

@@ -3,7 +3,7 @@ import { rowsOf } from "../database/columns.ts"
 import { Sql } from "../database/Sql.ts"
 import { storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
-import { endedByA, keysOfA } from "./endedKeys.ts"
+import { resolvedAlert, resolvedKeys } from "./endedKeys.ts"
 
 const RecordRow = Schema.Struct({
   seq: Schema.Int,
@@ -107,8 +107,8 @@ export const resend = Effect.fn("Alerts.resend")(
     const all =
       seq === undefined ? (yield* listAlerts(alertsMax, "standing")).filter(({ dead }) => dead > 0) : [one ?? []].flat()
     const ended =
-      yield* sql`SELECT e.alert, e.by, b.severity FROM (SELECT ${sql.literal(endedByA)} AS alert, a.seq AS by
-      FROM alerts a, ${keysOfA(sql)}) e JOIN alerts b ON b.seq = e.alert`.pipe(rowsOf(EndedRow, "Alerts.ended"))
+      yield* sql`SELECT e.alert, e.by, b.severity FROM (SELECT ${sql.literal(resolvedAlert)} AS alert, a.seq AS by
+      FROM alerts a, ${resolvedKeys(sql)}) e JOIN alerts b ON b.seq = e.alert`.pipe(rowsOf(EndedRow, "Alerts.ended"))
     const led =
       yield* sql`SELECT alert, next_at AS lead FROM deliveries WHERE state = 'delivered' AND next_at <> alert`.pipe(
         rowsOf(LedRow, "Alerts.led"),

@@ -16,7 +16,7 @@ const DedupRow = Schema.Struct({ dedup: Schema.String })
 const LeadRow = Schema.Struct({ lead: Schema.Int, own: Schema.Int, alone: Schema.Int })
 
 /** Keys that the all-clear `a` resolves, as rows of `r`. */
-export const keysOfA = (sql: Sql) =>
+export const resolvedKeys = (sql: Sql) =>
   sql.literal(
     sql.onDialectOrElse({
       pg: () => "json_array_elements_text(a.resolves::json) AS r (value)",
@@ -28,7 +28,8 @@ export const keysOfA = (sql: Sql) =>
  * Number of the alert of such a key, which `a` ended; NULL if none is stored. No join: for each all-clear PostgreSQL
  * would read half of the alerts.
  */
-export const endedByA = "(SELECT b.seq FROM alerts b WHERE b.dedup = r.value AND b.seq < a.seq AND b.resolves IS NULL)"
+export const resolvedAlert =
+  "(SELECT b.seq FROM alerts b WHERE b.dedup = r.value AND b.seq < a.seq AND b.resolves IS NULL)"
 
 /**
  * True of an alert, and of an all-clear before which the receiver of `d` has what it ends: it would think for ever that
@@ -36,17 +37,17 @@ export const endedByA = "(SELECT b.seq FROM alerts b WHERE b.dedup = r.value AND
  */
 export const isNext = (sql: Sql) => sql`(a.resolves IS NULL OR 1 = (SELECT coalesce(max((SELECT
   CASE WHEN e.state <> 'pending' THEN 1 WHEN e.aside = 0 THEN 2 ELSE 0 END FROM deliveries e
-  WHERE e.alert = ${sql.literal(endedByA)} AND e.receiver = d.receiver)), 1) FROM ${keysOfA(sql)}))`
+  WHERE e.alert = ${sql.literal(resolvedAlert)} AND e.receiver = d.receiver)), 1) FROM ${resolvedKeys(sql)}))`
 
-/** Stored alerts of a `dedup`, or whose own begins with it up to a "/". */
-export const under = (sql: Sql, dedup: string) =>
+/** True of stored alerts with this `dedup`, or with one that begins with it up to a "/". */
+export const isUnder = (sql: Sql, dedup: string) =>
   sql`(a.dedup = ${dedup} OR (a.dedup >= ${`${dedup}/`} AND a.dedup < ${`${dedup}0`}))`
 
 /** Alerts that stand, by what an all-clear resolves. */
 export const standingDedups = (sql: Sql, resolves: ReadonlyArray<string>) =>
   Effect.map(
     Effect.forEach(resolves, (dedup) =>
-      sql`SELECT a.dedup FROM alerts a WHERE a.ended_at IS NULL AND ${under(sql, dedup)} ORDER BY a.seq`.pipe(
+      sql`SELECT a.dedup FROM alerts a WHERE a.ended_at IS NULL AND ${isUnder(sql, dedup)} ORDER BY a.seq`.pipe(
         rowsOf(DedupRow, "AlertQueue.standing"),
       ),
     ),
@@ -69,7 +70,7 @@ const keysOf = (sql: Sql, { seq, resolves }: Over, receiver: string) =>
       sql`SELECT CASE WHEN d.state = 'delivered' AND d.next_at > 0 THEN d.next_at ELSE a.seq END AS lead, a.seq AS own,
         CASE WHEN d.tries > 1 OR d.round > 0 THEN 1 ELSE 0 END AS alone
         FROM alerts a JOIN deliveries d ON d.alert = a.seq WHERE d.receiver = ${receiver} AND a.seq < ${seq}
-        AND a.resolves IS NULL AND ${under(sql, dedup)} ORDER BY a.seq`.pipe(rowsOf(LeadRow, "AlertQueue.keysOf")),
+        AND a.resolves IS NULL AND ${isUnder(sql, dedup)} ORDER BY a.seq`.pipe(rowsOf(LeadRow, "AlertQueue.keysOf")),
     ),
     (rows) => new Set(rows.flat().flatMap(({ lead, own, alone }) => (alone === 1 ? [lead, own] : [lead]))),
   )
@@ -120,9 +121,9 @@ export const pruneAlerts = (sql: Sql) =>
           AND seq NOT IN (SELECT alert FROM deliveries
             WHERE state NOT IN ('delivered', 'silenced') OR updated_at >= ${before})
           AND seq NOT IN (SELECT next_at FROM deliveries WHERE state = 'delivered' AND next_at <> alert)
-          AND seq NOT IN (SELECT coalesce(${sql.literal(endedByA)}, 0)
-            FROM deliveries d JOIN alerts a ON a.seq = d.alert, ${keysOfA(sql)} WHERE d.state = 'pending')
-          AND seq NOT IN (SELECT a.seq FROM alerts a, ${keysOfA(sql)} WHERE ${sql.literal(endedByA)} IS NOT NULL)
+          AND seq NOT IN (SELECT coalesce(${sql.literal(resolvedAlert)}, 0)
+            FROM deliveries d JOIN alerts a ON a.seq = d.alert, ${resolvedKeys(sql)} WHERE d.state = 'pending')
+          AND seq NOT IN (SELECT a.seq FROM alerts a, ${resolvedKeys(sql)} WHERE ${sql.literal(resolvedAlert)} IS NOT NULL)
           ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(rowsOf(SeqRow, "AlertQueue.prune"))
         if (old.length === 0) return
         const seqs = sql.in(old.map(({ seq }) => seq))

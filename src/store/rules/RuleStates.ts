@@ -33,8 +33,8 @@ const prunedAtOnce = 5_000
 /** Timers, episode counters and the present decision of each rule and subject. */
 interface Decisions {
   readonly all: Effect.Effect<ReadonlyArray<RuleMemory>, StoreError>
-  /** By `memoryKey`, from a cache; `reading` counts how often the cache was filled. */
-  readonly byKey: Effect.Effect<{ readonly memories: Memories; readonly reading: number }, StoreError>
+  /** By `memoryKey`, from a cache; `generation` counts how often the cache was filled. */
+  readonly byKey: Effect.Effect<{ readonly memories: Memories; readonly generation: number }, StoreError>
   /** Empties the cache: for when a transaction with changes in it was not committed. */
   readonly forget: Effect.Effect<void>
   /** Deletes the history before a time (Unix milliseconds). The decisions in force now stay in the memories. */
@@ -52,7 +52,7 @@ export class RuleStates extends Context.Service<RuleStates, Decisions & Requests
     Effect.gen(function* () {
       const sql = yield* Sql
       let cached: Map<string, RuleMemory> | undefined
-      let reading = 0
+      let generation = 0
       const save = Effect.fnUntraced(
         function* (memory: RuleMemory, before: RuleMemory | undefined) {
           const row = {
@@ -107,9 +107,9 @@ export class RuleStates extends Context.Service<RuleStates, Decisions & Requests
       const byKey = Effect.gen(function* () {
         if (cached === undefined) {
           cached = new Map((yield* stored).map((row) => [memoryKey(row.rule, row.subject), row]))
-          reading++
+          generation++
         }
-        return { memories: cached, reading }
+        return { memories: cached, generation }
       })
       const prune = Effect.fn("RuleStates.prune")(
         function* (before: number) {

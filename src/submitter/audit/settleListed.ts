@@ -10,8 +10,8 @@ import { instantText, millisOf, nanosOf } from "../../domain/Time.ts"
 import { ifSupported } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import type { ObservedTransfer } from "../../gateway/schema/Transfers.ts"
+import { isNamed } from "../../payments/backing.ts"
 import { isOver, sureHeight } from "../../payments/judgeAttempt.ts"
-import { isNamed } from "../../payments/standing.ts"
 import { unseenOf } from "../../rules/kinds/payout.ts"
 import { lostNotice } from "../../rules/kinds/payoutNotices.ts"
 import { isRehearsed } from "../../rules/Rule.ts"
@@ -27,7 +27,7 @@ import { logEvent, logPayment } from "../../telemetry/Logging.ts"
 import { countEnd } from "../../telemetry/Metrics.ts"
 import { ChainHeadCache } from "../ChainHeadCache.ts"
 import { withIntentLock } from "../InFlight.ts"
-import { standing } from "../SigningFacts.ts"
+import { currentBacking } from "../SigningFacts.ts"
 import { settleAndAlert } from "../settleAndAlert.ts"
 
 /**
@@ -56,7 +56,7 @@ export const handOver = Effect.fnUntraced(function* () {
   const { forget } = yield* RuleStates
   const handed = Effect.gen(function* () {
     for (const intent of yield* open) if (intent.state !== "manual") yield* handOverOne(intent, blind)
-    if (blind.size > 0) yield* letGoPlanned(blind)
+    if (blind.size > 0) yield* dropPlannedTimes(blind)
     yield* settings.forget(handOverKey)
   })
   yield* database.write(handed, forget)
@@ -66,7 +66,7 @@ export const handOver = Effect.fnUntraced(function* () {
  * Skips the planned times until now of the rules of these keys, and alerts: a lost store may have paid them, and no
  * gateway lists what was paid.
  */
-const letGoPlanned = Effect.fn("Recover.letGoPlanned")(function* (payers: ReadonlySet<string>) {
+const dropPlannedTimes = Effect.fn("Recover.dropPlannedTimes")(function* (payers: ReadonlySet<string>) {
   const { treasury, mode } = yield* CycleConfig
   const states = yield* RuleStates
   const now = yield* Clock.currentTimeMillis
@@ -99,7 +99,7 @@ const handOverOne = Effect.fnUntraced(function* (intent: Intent, blind: Readonly
     return yield* settleAndAlert(intent, ending, outbox.move(intent, "manual", { detail: why }))
   }
   const isListed = intent.command === "transfer" && !blind.has(intent.payment.fromKey)
-  if (isListed && isNamed(intent, yield* standing(intent))) return
+  if (isListed && isNamed(intent, yield* currentBacking(intent))) return
   const state = attempts.length === 0 ? "cancelled" : "abandoned"
   const ending = { state, sentence: `is ${state}: ${why}`, detail: why, severity: "ticket" } as const
   yield* settleAndAlert(intent, ending, outbox.move(intent, state, { detail: why }))
@@ -127,7 +127,7 @@ export const settleListed = Effect.fnUntraced(function* () {
 
 const judge = Effect.fnUntraced(function* (intent: Intent) {
   if (!idle.has(intent.state)) return
-  if (intent.state !== "manual" && !isNamed(intent, yield* standing(intent))) return
+  if (intent.state !== "manual" && !isNamed(intent, yield* currentBacking(intent))) return
   if (yield* mayExecute(intent)) return
   const listed = yield* listedBefore(intent)
   // A quorum must show it: a listing may be of a single gateway.

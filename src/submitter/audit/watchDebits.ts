@@ -7,8 +7,8 @@ import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { Gateways } from "../../gateway/Gateways.ts"
 import { pageSize } from "../../gateway/walkPages.ts"
 import {
-  type Accounted,
   type Balances,
+  type DebitBaseline,
   explainDebits,
   type GeneralRow,
   type Unexplained,
@@ -44,10 +44,10 @@ const load = Effect.fnUntraced(function* (party: string) {
   const stored = Option.getOrUndefined(decode(yield* (yield* Settings).get(`debits/${party}`)))
   if (stored === undefined) return undefined
   const held = new Map(stored.held.map(([asset, balance, since]) => [asset, { balance, since }]))
-  return { until: stored.until, held, used: new Map(stored.used) } satisfies Accounted
+  return { until: stored.until, held, used: new Map(stored.used) } satisfies DebitBaseline
 })
 
-const save = Effect.fnUntraced(function* (party: string, { until, held, used }: Accounted) {
+const save = Effect.fnUntraced(function* (party: string, { until, held, used }: DebitBaseline) {
   const accounts = [...held].map(([asset, { balance, since }]) => [asset, balance, since] as const)
   yield* (yield* Settings).set(`debits/${party}`, encode({ until, held: accounts, used: [...used] }))
 })
@@ -75,14 +75,14 @@ export const watchDebits = Effect.fnUntraced(function* (party: string, all: Read
   const { unexplained: falls } = explainDebits(before, book)
   const asked = falls.length === 0 ? undefined : yield* ask({ party, isTraded, falls, balances: book.balances })
   if (asked?.balances.end === 0n) yield* logEvent("debits of a party incomplete", { party })
-  const { unexplained, again, accounted } = explainDebits(before, { ...book, ...asked })
-  if (unexplained.length === 0 && again.length === 0 && accounted.until <= before.until) return
+  const { unexplained, again, baseline } = explainDebits(before, { ...book, ...asked })
+  if (unexplained.length === 0 && again.length === 0 && baseline.until <= before.until) return
   const found = yield* Effect.forEach(unexplained, (one) => sighted(party, one))
   yield* (yield* Database).write(
     Effect.gen(function* () {
       if (again.length > 0) yield* (yield* Findings).watchTransfers(again)
       yield* haltOnUnexplained(party, found)
-      if (accounted.until > before.until) yield* save(party, accounted)
+      if (baseline.until > before.until) yield* save(party, baseline)
     }),
   )
 })

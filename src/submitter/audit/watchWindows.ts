@@ -15,7 +15,7 @@ import { Findings } from "../../store/payments/Findings.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
 import { AuditMemory } from "../AuditMemory.ts"
 import { ChainHeadCache } from "../ChainHeadCache.ts"
-import { countOf, movedFor } from "../judgeFound.ts"
+import { executionsOf, movementsFor } from "../judgeFound.ts"
 import { loadSends, loadSteps } from "../loadEnds.ts"
 import { haltOnSecondExecution } from "./recordListing.ts"
 
@@ -165,13 +165,13 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
     const blocks = seen.get(attempt.transferId) ?? 0
     const more = excess.get(attempt.intentId) ?? 0
     const executions = Math.max(blocks, more === 0 ? 0 : 1 + more)
-    yield* haltOnSecondExecution(attempt, sends === undefined ? executions : yield* countOf(attempt, sends))
+    yield* haltOnSecondExecution(attempt, sends === undefined ? executions : yield* executionsOf(attempt, sends))
     if (blocks > 0 && isWhole) yield* memory.noteCounted(attempt.transferId, blocks)
     const end = deadlineHeight(attempt)
     const reaches =
       sends?.mark === undefined ? yield* isLongOver(attempt, heights.balances, now) : sends.mark.height > end
     if (!reaches || sends?.complete === false || heights.chain <= end + 1n) continue
-    const moved = sends?.mark === undefined ? undefined : yield* movedFor(attempt, sends)
+    const moved = sends?.mark === undefined ? undefined : yield* movementsFor(attempt, sends)
     if (moved !== undefined && (!moved.complete || (moved.mark?.height ?? 0n) <= end)) continue
     if ((moved?.count ?? 0) === 0 && !(yield* auditMissing(attempt))) continue
     yield* findings.endWatch(attempt)

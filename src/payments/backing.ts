@@ -2,7 +2,7 @@ import { type Intent, submittedRule } from "../domain/Intent.ts"
 import { type Party, receiverKey } from "../rules/Account.ts"
 import { isPaying, isRehearsed, type Rule } from "../rules/Rule.ts"
 import { isOfSubject, type Subject, subjectsOf, waysOf } from "../rules/Subject.ts"
-import type { Standing } from "../rules/waiting.ts"
+import type { Backing } from "../rules/waiting.ts"
 
 /** Subject in force that decided the intent; undefined if no rule decides such a payment. */
 export const subjectOfIntent = (rules: ReadonlyArray<Rule>, intent: Intent): Subject | undefined => {
@@ -28,11 +28,11 @@ const isWay = ({ payment: { fromKey, toKey, assetId } }: Intent, subject: Subjec
 const begun: ReadonlySet<string> = new Set(["in_flight", "unknown", "manual", "confirmed"])
 
 /** Source that backs an unsigned payment. `siblings` are the other payments of its rule and episode. */
-export const standingOf = (
+export const backingOf = (
   intent: Intent,
   { rules, mode }: { readonly rules: ReadonlyArray<Rule>; readonly mode: string },
   siblings: ReadonlyArray<Intent>,
-): Standing => {
+): Backing => {
   if (intent.rule === submittedRule) return { _tag: "Submitted" }
   const subject = subjectOfIntent(rules, intent)
   if (subject === undefined || isRehearsed(mode, subject.rule)) return { _tag: "Gone" }
@@ -47,5 +47,5 @@ export const standingOf = (
 }
 
 /** True if the payment's name comes from outside, so that every restored database gives it the same one. */
-export const isNamed = ({ rule }: Intent, standing: Standing): boolean =>
-  rule === submittedRule || standing._tag === "Planned"
+export const isNamed = ({ rule }: Intent, backing: Backing): boolean =>
+  rule === submittedRule || backing._tag === "Planned"
