@@ -23,7 +23,8 @@ interface SigningMoment {
   readonly pauses: ReadonlyArray<{ readonly scope: string }>
 }
 
-export interface Waiting {
+/** A payment that waits for its approval. */
+export interface PendingApproval {
   readonly paid: DecidedPayment
   /** Operators who have signed, in the order of their group. */
   readonly by: ReadonlyArray<string>
@@ -136,7 +137,7 @@ export const makePendingApprovals = (
   }
   return {
     /** Asks the group to approve a decided payment. */
-    put: ({ at, intent: { id, payment } }: DecidedPayment, group: ApprovalGroup, subject: Subject): void => {
+    request: ({ at, intent: { id, payment } }: DecidedPayment, group: ApprovalGroup, subject: Subject): void => {
       const payer = subject.payers.find(({ publicKey }) => publicKey === payment.fromKey)
       const usesQuota = commandOf(subject) !== "withdraw"
       const expires = at + group.withinMillis
@@ -154,8 +155,8 @@ export const makePendingApprovals = (
       }
       for (const wait of found) {
         const { of, name } = wait.group
-        const stranger = by.find((one) => !of.has(one))
-        if (stranger !== undefined) return `${stranger} is not of ${name}, which asks ${groupText(wait.group)}`
+        const outsider = by.find((one) => !of.has(one))
+        if (outsider !== undefined) return `${outsider} is not of ${name}, which asks ${groupText(wait.group)}`
         if (kind === "reject") drop(wait, "rejected", at, "people called it off")
         for (const one of by) wait.by.add(one)
       }
@@ -190,7 +191,7 @@ export const makePendingApprovals = (
       }
       return next
     },
-    waiting: (): ReadonlyArray<Waiting> =>
+    waiting: (): ReadonlyArray<PendingApproval> =>
       waits
         .filter(needsSignature)
         .map((wait) => ({ paid: ledger.byId(wait.id), by: signersOf(wait), expires: wait.expires })),

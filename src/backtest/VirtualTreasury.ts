@@ -214,7 +214,7 @@ const pay = (
   const paid = ledger.pay(subject, payment, { at: state.now, detail, episode })
   state.restless = true
   if (paid.group !== undefined) {
-    approvals.put(paid, paid.group, subject)
+    approvals.request(paid, paid.group, subject)
     return
   }
   const { fromKey, toKey, assetId, amount } = payment

@@ -1,7 +1,7 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { holdText } from "../domain/Decision.ts"
 import { instantText, timeText } from "../domain/Time.ts"
-import type { Waiting } from "./PendingApprovals.ts"
+import type { PendingApproval } from "./PendingApprovals.ts"
 import {
   type Expectation,
   explainHolds,
@@ -212,7 +212,7 @@ const between =
 const signedText = (by: ReadonlyArray<string>): string =>
   by.length === 0 ? "nobody has signed" : `signed by ${by.join(" and ")}`
 
-const waitingText = ({ paid, by, expires }: Waiting): string =>
+const waitingText = ({ paid, by, expires }: PendingApproval): string =>
   `${paidText(paid)} by ${paid.rule}, ${signedText(by)}, until ${instantText(expires)}`
 
 /** Judges that the payment waits for approval at this moment. */

@@ -89,14 +89,11 @@ const jsonDifference = ({ both, onlyHere, onlyThere, alerts }: PaymentDifference
   },
 })
 
-const instant = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withSchema(DateText), Flag.withDescription(description), Flag.optional)
-
 const ApprovedAfterText = Schema.Union([Schema.Literal("never"), DurationText])
 
 const flags = {
-  from: instant("from", "From this day or time on (UTC); default: the first known balance"),
-  to: instant("to", "Through this day, or before this time (UTC); default: the last known balance"),
+  from: optionalOf("from", DateText, "From this day or time on (UTC); default: the first known balance"),
+  to: optionalOf("to", DateText, "Through this day, or before this time (UTC); default: the last known balance"),
   against: pathFlag(
     "against",
     "Second treasury file, to compare. May be repeated: each is an overlay on those before it",

@@ -18,7 +18,7 @@ const freshMillis = 300
 type Moment = number
 
 /** A completed head request. */
-interface Asked {
+interface HeadAnswer {
   readonly sent: Moment
   /** When it was made, before it waited for its turn: monotonic nanoseconds, and Unix milliseconds. */
   readonly at: bigint
@@ -26,14 +26,12 @@ interface Asked {
   readonly exit: Exit.Exit<ChainHead, GatewayError>
 }
 
-/** A head request in flight. */
-interface Flight {
+/** A head request without an answer yet. */
+interface HeadRequest {
   /** Undefined while it waits for its turn. */
   sent: Moment | undefined
-  readonly landed: Deferred.Deferred<void>
+  readonly done: Deferred.Deferred<void>
 }
-
-type Sure = <A, R>(ask: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R>
 
 /**
  * Makes a gateway's answers count on the treasury's chain alone. Rows, listings and parameters name no chain, so each
@@ -42,35 +40,35 @@ type Sure = <A, R>(ask: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, G
  */
 export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: string) {
   const health = yield* Health
-  const flights: Array<Flight> = []
+  const requests: Array<HeadRequest> = []
   let moment: Moment = 0
   let named: string | undefined
-  let last: Asked | undefined
+  let last: HeadAnswer | undefined
 
   const begin = Effect.sync(() => {
-    const flight: Flight = { sent: undefined, landed: Deferred.makeUnsafe() }
-    flights.push(flight)
-    return flight
+    const request: HeadRequest = { sent: undefined, done: Deferred.makeUnsafe() }
+    requests.push(request)
+    return request
   })
-  const end = (flight: Flight) =>
+  const end = (request: HeadRequest) =>
     Effect.sync(() => {
-      flights.splice(flights.indexOf(flight), 1)
-      Deferred.doneUnsafe(flight.landed, Exit.void)
+      requests.splice(requests.indexOf(request), 1)
+      Deferred.doneUnsafe(request.done, Exit.void)
     })
-  const fly = Effect.fnUntraced(function* (flight: Flight) {
+  const requestHead = Effect.fnUntraced(function* (request: HeadRequest) {
     const at = yield* Clock.monotonicTimeNanos
     const atMillis = yield* Clock.currentTimeMillis
-    const leave = () => {
-      flight.sent = ++moment
+    const noteSent = () => {
+      request.sent = ++moment
     }
     return yield* gateway.head.pipe(
-      Effect.provideService(SendMoment, leave),
-      Effect.onExit((exit) => note({ sent: flight.sent ?? ++moment, at, atMillis, exit })),
+      Effect.provideService(SendMoment, noteSent),
+      Effect.onExit((exit) => note({ sent: request.sent ?? ++moment, at, atMillis, exit })),
     )
   })
   /** Sends a head request when it is its turn. */
-  const askHead = Effect.acquireUseRelease(begin, fly, end)
-  const note = Effect.fnUntraced(function* (one: Asked) {
+  const askHead = Effect.acquireUseRelease(begin, requestHead, end)
+  const note = Effect.fnUntraced(function* (one: HeadAnswer) {
     // An interrupted request has no answer for the callers that share it.
     if (Exit.hasInterrupts(one.exit) || (last !== undefined && last.sent > one.sent)) return
     last = one
@@ -79,78 +77,78 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
     yield* health.noteChain(gateway.name, named === chainId ? undefined : named)
   })
   /** If no head can be read, the chain named last holds: balances are still read, and nothing is signed. */
-  const judged = ({ exit }: Asked) =>
+  const checked = ({ exit }: HeadAnswer) =>
     Effect.suspend(() => {
       if (named === chainId) return Effect.void
       if (named !== undefined) return Effect.fail(otherChain(gateway.name, named, chainId))
       return Effect.asVoid(exit)
     })
   /** The newest head requested after this moment. Callers share a request that still waits for its turn. */
-  const leftAfter = Effect.fnUntraced(function* (since: Moment) {
+  const headSentAfter = Effect.fnUntraced(function* (since: Moment) {
     for (;;) {
       if (last !== undefined && last.sent > since) return last
-      const shared = flights.find(({ sent }) => sent === undefined || sent > since)
-      const next = shared ?? (flights.length < headsAtOnce ? undefined : flights[0])
-      if (next !== undefined) yield* Deferred.await(next.landed)
+      const shared = requests.find(({ sent }) => sent === undefined || sent > since)
+      const next = shared ?? (requests.length < headsAtOnce ? undefined : requests[0])
+      if (next !== undefined) yield* Deferred.await(next.done)
       else {
         const exit = yield* Effect.exit(askHead)
         if (Exit.hasInterrupts(exit)) return yield* Effect.interrupt
       }
     }
   })
-  const since = (start: Moment) => Effect.flatMap(leftAfter(start), judged)
-  const before = Effect.flatMap(Clock.monotonicTimeNanos, (now) =>
+  const checkAfter = (start: Moment) => Effect.flatMap(headSentAfter(start), checked)
+  const checkBefore = Effect.flatMap(Clock.monotonicTimeNanos, (now) =>
     last !== undefined && Exit.isSuccess(last.exit) && now - last.at <= knownNanos
-      ? judged(last)
-      : since(last?.sent ?? 0),
+      ? checked(last)
+      : checkAfter(last?.sent ?? 0),
   )
   // If the last head was of our chain, the next head is read beside the request, without delay. A head request that had
   // to wait for its turn may be sent after the answer came, and then covers both.
-  const sure: Sure = (ask) =>
+  const betweenHeads = <A, R>(ask: Effect.Effect<A, GatewayError, R>) =>
     Effect.suspend(() => {
-      const dated = Effect.map(ask, (value) => ({ value, came: ++moment }))
+      const answer = Effect.map(ask, (value) => ({ value, answered: ++moment }))
       return named === chainId
-        ? Effect.map(Effect.all([dated, before], { concurrency: 2 }), ([one]) => one)
-        : Effect.andThen(before, dated)
-    }).pipe(Effect.flatMap(({ value, came }) => Effect.as(since(came), value)))
+        ? Effect.map(Effect.all([answer, checkBefore], { concurrency: 2 }), ([one]) => one)
+        : Effect.andThen(checkBefore, answer)
+    }).pipe(Effect.flatMap(({ value, answered }) => Effect.as(checkAfter(answered), value)))
 
   /** A head asked for less than 300 ms ago, or a new one. */
-  const fresh: Effect.Effect<ChainHead, GatewayError> = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+  const recentHead: Effect.Effect<ChainHead, GatewayError> = Effect.flatMap(Clock.currentTimeMillis, (now) =>
     last !== undefined && Exit.isSuccess(last.exit) && !hasElapsed(last.atMillis, now, freshMillis)
       ? last.exit
-      : Effect.flatMap(leftAfter(++moment), ({ exit }) => exit),
+      : Effect.flatMap(headSentAfter(++moment), ({ exit }) => exit),
   )
 
   /** An executed transfer has an id that no other chain has; its absence on another chain proves nothing. */
-  const seen = (ask: Effect.Effect<TransferSighting, GatewayError>) =>
+  const checkedSighting = (ask: Effect.Effect<TransferSighting, GatewayError>) =>
     Effect.gen(function* () {
-      const known = yield* Effect.exit(before)
+      const head = yield* Effect.exit(checkBefore)
       const sighting = yield* ask
       if (sighting.found !== undefined) return sighting
-      yield* known
-      yield* since(++moment)
+      yield* head
+      yield* checkAfter(++moment)
       return sighting
     })
   /** Dates a listing without a block of its own by the gateway's head known before it. */
   const dated = (asked: Effect.Effect<TransferListing, GatewayError>) =>
     Effect.suspend(() => {
       const height = last !== undefined && Exit.isSuccess(last.exit) ? last.exit.value.height : undefined
-      return Effect.map(sure(asked), (listing) => ({ ...listing, reached: listing.mark?.height ?? height }))
+      return Effect.map(betweenHeads(asked), (listing) => ({ ...listing, reached: listing.mark?.height ?? height }))
     })
   return {
     name: gateway.name,
-    head: fresh,
-    balanceChanges: (query) => sure(gateway.balanceChanges(query)),
-    assets: (query) => sure(gateway.assets(query)),
-    accounts: (query) => sure(gateway.accounts(query)),
-    transfer: (id) => seen(gateway.transfer(id)),
+    head: recentHead,
+    balanceChanges: (query) => betweenHeads(gateway.balanceChanges(query)),
+    assets: (query) => betweenHeads(gateway.assets(query)),
+    accounts: (query) => betweenHeads(gateway.accounts(query)),
+    transfer: (id) => checkedSighting(gateway.transfer(id)),
     transfersFrom: (key, after) => dated(gateway.transfersFrom(key, after)),
-    withdrawal: (id) => seen(gateway.withdrawal(id)),
+    withdrawal: (id) => checkedSighting(gateway.withdrawal(id)),
     withdrawalsFrom: (key, after) => dated(gateway.withdrawalsFrom(key, after)),
-    sends: (key, from, until) => sure(gateway.sends(key, from, until)),
-    debits: (key, from, until) => sure(gateway.debits(key, from, until)),
-    parameters: sure(gateway.parameters),
-    epoch: sure(gateway.epoch),
-    epochCount: (key) => sure(gateway.epochCount(key)),
+    sends: (key, from, until) => betweenHeads(gateway.sends(key, from, until)),
+    debits: (key, from, until) => betweenHeads(gateway.debits(key, from, until)),
+    parameters: betweenHeads(gateway.parameters),
+    epoch: betweenHeads(gateway.epoch),
+    epochCount: (key) => betweenHeads(gateway.epochCount(key)),
   } satisfies Gateway
 })

@@ -152,7 +152,7 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
       const onlyIfMissing = state === "starting" || state === "running"
       yield* FiberMap.run(fibers, keyOf(entry), keepRunning(entry, host), { onlyIfMissing })
     }
-    // It starts all the same, and looks again at a SIGHUP.
+    // An empty folder is no error: a SIGHUP reads it again.
     for (const problem of entries.length === 0 ? noTreasury(config.dir).problems : []) {
       yield* logEvent("configuration doubtful", { detail: formatProblem(problem) })
     }

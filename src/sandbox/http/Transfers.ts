@@ -61,9 +61,10 @@ export const transfers: Route = {
 const foundById = <Row>(world: World, ask: RouteRequest, rows: (chain: Chain) => ReadonlyMap<string, Row>) => {
   const id = (ask.params["id"] ?? "").toLowerCase()
   const detail = { code: 10_000, message: "no resource corresponding to this id", inner: "" }
-  return Effect.flatMap(
+  return Effect.filterOrElse(
     world.node.read((chain) => rows(chain).get(id)),
-    (found) => (found === undefined ? refuseRequest(nodeError("NotFound", detail)) : Effect.succeed(found)),
+    (found) => found !== undefined,
+    () => refuseRequest(nodeError("NotFound", detail)),
   )
 }
 

@@ -315,12 +315,9 @@ export class AlertQueue extends Context.Service<
         )
         return AlertQueue.of({
           raise,
-          allClear: Effect.fn("AlertQueue.allClear")(
-            function* (alert: Alert) {
-              return (yield* receiversOf(sql, alert.resolves ?? [])).heard.length > 0 && (yield* raise(alert))
-            },
-            (effect) => effect.pipe(storeError("AlertQueue.allClear")),
-          ),
+          allClear: Effect.fn("AlertQueue.allClear")(function* (alert: Alert) {
+            return (yield* receiversOf(sql, alert.resolves ?? [])).heard.length > 0 && (yield* raise(alert))
+          }, storeError("AlertQueue.allClear")),
           due: Effect.fnUntraced(function* (count: number, receiver?: string) {
             const now = yield* Clock.currentTimeMillis
             const { at, written } = (yield* first)[0] ?? noDelivery

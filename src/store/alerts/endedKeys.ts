@@ -114,10 +114,9 @@ const prunedAtOnce = 5_000
  * stays for as long as what it ended, which may be sent again.
  */
 export const pruneAlerts = (sql: Sql) =>
-  Effect.fn("AlertQueue.prune")(
-    function* (before: number) {
-      for (; ; yield* Effect.yieldNow) {
-        const old = yield* sql`SELECT seq FROM alerts WHERE ended_at < ${before}
+  Effect.fn("AlertQueue.prune")(function* (before: number) {
+    for (; ; yield* Effect.yieldNow) {
+      const old = yield* sql`SELECT seq FROM alerts WHERE ended_at < ${before}
           AND seq NOT IN (SELECT alert FROM deliveries
             WHERE state NOT IN ('delivered', 'silenced') OR updated_at >= ${before})
           AND seq NOT IN (SELECT next_at FROM deliveries WHERE state = 'delivered' AND next_at <> alert)
@@ -125,13 +124,11 @@ export const pruneAlerts = (sql: Sql) =>
             FROM deliveries d JOIN alerts a ON a.seq = d.alert, ${resolvedKeys(sql)} WHERE d.state = 'pending')
           AND seq NOT IN (SELECT a.seq FROM alerts a, ${resolvedKeys(sql)} WHERE ${sql.literal(resolvedAlert)} IS NOT NULL)
           ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(rowsOf(SeqRow, "AlertQueue.prune"))
-        if (old.length === 0) return
-        const seqs = sql.in(old.map(({ seq }) => seq))
-        yield* sql.write`DELETE FROM deliveries WHERE alert IN ${seqs}`.pipe(
-          Effect.andThen(sql.write`DELETE FROM alerts WHERE seq IN ${seqs}`),
-          sql.withTransaction,
-        )
-      }
-    },
-    (effect) => effect.pipe(storeError("AlertQueue.prune")),
-  )
+      if (old.length === 0) return
+      const seqs = sql.in(old.map(({ seq }) => seq))
+      yield* sql.write`DELETE FROM deliveries WHERE alert IN ${seqs}`.pipe(
+        Effect.andThen(sql.write`DELETE FROM alerts WHERE seq IN ${seqs}`),
+        sql.withTransaction,
+      )
+    }
+  }, storeError("AlertQueue.prune"))

@@ -141,7 +141,7 @@ export class Listings extends Context.Service<
       const sql = yield* Sql
       const journal = yield* Journal
       const database = yield* Database
-      const stored = database.memoryOf<ReadonlyArray<typeof AssetRow.Type>>("assets")(
+      const stored = database.memoryOf<ReadonlyArray<AssetRow>>("assets")(
         "",
         sql`SELECT id, symbol, name, decimals, quantum, status, seen_at AS "seenAt", fields, missed
           FROM assets`.pipe(rowsOf(AssetRow, "Listings.assets")),

@@ -111,21 +111,18 @@ export class RuleStates extends Context.Service<RuleStates, Decisions & Requests
         }
         return { memories: cached, generation }
       })
-      const prune = Effect.fn("RuleStates.prune")(
-        function* (before: number) {
-          for (;;) {
-            const oldest = yield* sql`SELECT seq, at FROM decisions ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(
-              rowsOf(OldestRow, "RuleStates.prune"),
-            )
-            const last = oldest.findLast(({ at }) => at < before)
-            if (last === undefined) return
-            yield* sql.withTransaction(sql.write`DELETE FROM decisions WHERE seq <= ${last.seq}`)
-            if (last !== oldest.at(-1)) return
-            yield* Effect.yieldNow
-          }
-        },
-        (effect) => effect.pipe(storeError("RuleStates.prune")),
-      )
+      const prune = Effect.fn("RuleStates.prune")(function* (before: number) {
+        for (;;) {
+          const oldest = yield* sql`SELECT seq, at FROM decisions ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(
+            rowsOf(OldestRow, "RuleStates.prune"),
+          )
+          const last = oldest.findLast(({ at }) => at < before)
+          if (last === undefined) return
+          yield* sql.withTransaction(sql.write`DELETE FROM decisions WHERE seq <= ${last.seq}`)
+          if (last !== oldest.at(-1)) return
+          yield* Effect.yieldNow
+        }
+      }, storeError("RuleStates.prune"))
       return RuleStates.of({
         ...makeRequests(sql, yield* Journal, yield* Database),
         ...makeTrials(yield* Settings),
@@ -151,17 +148,9 @@ const DecisionRow = Schema.Struct({
 })
 export type StoredDecision = typeof DecisionRow.Type
 
-/** Decisions about a subject around a time. */
-interface DecisionsAround {
-  /** In force at that time; null where nothing had been decided by then. */
-  readonly inForce: StoredDecision | null
-  readonly before: StoredDecision | null
-  readonly after: StoredDecision | null
-}
-
 const SubjectRow = Schema.Struct({ subject: Schema.String })
 
-/** The decision of the subject in force at a time (Unix milliseconds), the one before it and the one after it. */
+/** The decision of the subject in force at a time (Unix milliseconds), the one before and the one after; null: none. */
 export const decisionsAround = Effect.fn("Decisions.around")(function* (
   { rule, subject }: { readonly rule: string; readonly subject: string },
   at: number,
@@ -175,7 +164,7 @@ export const decisionsAround = Effect.fn("Decisions.around")(function* (
     WHERE rule = ${rule} AND subject = ${subject} AND at > ${at} ORDER BY at, seq LIMIT 1`.pipe(
     rowsOf(DecisionRow, "Decisions.around"),
   )
-  return { inForce: past[0] ?? null, before: past[1] ?? null, after: later[0] ?? null } satisfies DecisionsAround
+  return { inForce: past[0] ?? null, before: past[1] ?? null, after: later[0] ?? null }
 })
 
 /** Subjects of the rule that ever had a decision, also those that the file no longer has. */

@@ -56,8 +56,8 @@ const spentAtOf = ({ timestamp }: ListedTransfer): number => millisOf(timestamp)
 
 /** The sequence number of the journal that a reference of this installation carries; undefined for any other. */
 export const ownSequence = (installation: string | undefined, reference: string): number | undefined => {
-  const said = readReference(reference)
-  return said?.installation === installation ? said?.seq : undefined
+  const own = readReference(reference)
+  return own?.installation === installation ? own?.seq : undefined
 }
 
 /** The last sequence number of this installation among the transfers; undefined where none carries one. */
