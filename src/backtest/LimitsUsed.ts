@@ -35,7 +35,7 @@ interface SignedPayment {
   readonly at: number
   /** Time of its block. A policy line counts it until 24 hours later. */
   readonly settlesAt: number
-  /** True if it is one of the transfers that the network counts. */
+  /** True if it counts as a transfer of the network's epoch. */
   readonly usesQuota: boolean
 }
 

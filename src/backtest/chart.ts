@@ -247,7 +247,7 @@ const right = 24
 const titleHeight = 84
 const nameHeight = 18
 
-/** One set of rules over the past, and what a reader knows it by. */
+/** Drawing of one set of rules, and its name in the chart. */
 interface Drawn {
   readonly drawing: Drawing
   readonly name: string

@@ -30,8 +30,8 @@ const IsSteady = Context.Reference<boolean>("cofferer/config/IsSteady", { defaul
 
 /**
  * The configuration in force. A loop reads it once at the start of each cycle and works by that one version; it changes
- * as a whole, never while a signature is judged. What was decided under an earlier one is judged by this one before it
- * is signed; signed bytes keep their course.
+ * as a whole, never while a signature is judged. A payment decided under an earlier one is judged by this one before it
+ * is signed; signed bytes go on as they are.
  */
 export class ConfigInForce extends Context.Service<
   ConfigInForce,

@@ -82,7 +82,7 @@ const resolveDaemon = (dir: string, raw: Written, report: Reporter): DaemonConfi
 
 /** One of the treasuries of a folder. */
 export interface TreasuryEntry {
-  /** As the file says it, or the file's own. */
+  /** Name in the file, else the name of the file. */
   readonly name: string
   /** A file, or a folder of parts. */
   readonly file: string
@@ -130,7 +130,7 @@ export const nameProblem = (entry: TreasuryEntry, all: ReadonlyArray<TreasuryEnt
   return configProblem(entry.file, `the name ${entry.name} is also that of ${basename(twin.file)}`, remedy)
 }
 
-/** Keys with which another treasury signs on the same chain too: neither counts in its limits what the other pays. */
+/** Keys with which another treasury signs on the same chain: the limits of neither count payments of the other. */
 export const sharedKeys = (treasury: Treasury, all: Iterable<Treasury>): ReadonlyArray<Problem> =>
   [...treasury.parties.values()].flatMap(({ name, publicKey, signer }) => {
     const other = [...all].find(

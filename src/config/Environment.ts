@@ -94,7 +94,7 @@ export interface ProcessContext {
   readonly progress: Writable | undefined
 }
 
-/** Columns of a terminal, and 80 where it names none; undefined of what is no terminal. */
+/** Columns of a terminal, 80 if it reports none; undefined if it is no terminal. */
 export const terminalColumns = (output: Writable): number | undefined => {
   const { isTTY, columns } = output as Partial<WriteStream>
   return isTTY === true ? columns || 80 : undefined

@@ -38,7 +38,7 @@ interface NetworkConfig {
   readonly chainId: string
   /** At least one; the first is preferred while all are well. */
   readonly gateways: readonly [GatewayConfig, ...ReadonlyArray<GatewayConfig>]
-  /** How many of them must say the same before money moves on it. */
+  /** Number of gateways that must agree on an answer before money moves by it. */
   readonly quorum: number
   /** Knowledge older than this moves no money. */
   readonly maxAgeMillis: number
@@ -74,7 +74,7 @@ export interface Treasury {
   /** As written, relative to the file; undefined where the file does not say. */
   readonly storeDir: string | undefined
   readonly keepMillis: number
-  /** Says, outside the data directory, how far the journal had come; undefined where none is kept. */
+  /** File outside the data directory with the journal's position; undefined: none is kept. */
   readonly watermarkFile: string | undefined
   /** The file that holds PostgreSQL's address; undefined: the store is a file in the data directory. */
   readonly postgresUrlFile: string | undefined
@@ -101,14 +101,14 @@ export const treasuryOf = (document: YamlDocument, checksFiles = true): Effect.E
     return treasury === undefined || problems.length > 0 ? Effect.fail(inOrder(problems)) : Effect.succeed(treasury)
   })
 
-/** Every problem of a document, and the treasury without what is wrong; undefined where too little is left. */
+/** All problems of a document, and the treasury without its faulty parts; undefined where too little is left. */
 export const examineTreasury = (
   document: YamlDocument,
   checksFiles = true,
 ): { readonly treasury: Treasury | undefined; readonly problems: ReadonlyArray<Problem> } => {
   const decoded = decodeParts(TreasuryFile, document, { naming, instead })
   const { value: raw, left } = decoded
-  // What could not be read is wrong in form as well: one line is enough.
+  // An unreadable value is also malformed: one line is enough.
   const unreadable = new Set(document.problems.map(placeText))
   const ofForm = decoded.problems.filter((one) => !unreadable.has(placeText(one)))
   const written = [...document.problems, ...ofForm]

@@ -30,7 +30,7 @@ const canonical = (value: unknown): string =>
       : inner,
   ) ?? ""
 
-/** SHA-256 in hex over each part as written, whatever the files, their order and their comments. */
+/** SHA-256 in hex over each part as written, independent of files, their order and comments. */
 export const partHashes = (value: unknown): Readonly<Record<ConfigPart, string>> => {
   const parts = (value ?? {}) as Readonly<Record<string, unknown>>
   const hashOf = (part: ConfigPart): string =>

@@ -81,7 +81,7 @@ const find = (path: string): Stats | undefined => {
   }
 }
 
-/** Takes the rights of others away where this user can; what it says for a line, undefined where nothing was to do. */
+/** Removes the rights of others where this user can. Returns a line about it; undefined if there was nothing to do. */
 const mend = (path: string, stat: Stats, mode: number): string | undefined => {
   if (stat.uid !== thisUser().uid || (stat.mode & 0o077) === 0) return undefined
   try {

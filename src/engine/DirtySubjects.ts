@@ -14,7 +14,7 @@ interface Held {
   readonly generation: number
   readonly watch: Watch
   readonly ageLimits: ReadonlyArray<number>
-  /** Text of what affects all subjects: `stops` of the round, and the age limits that balances exceed. */
+  /** Facts that affect all subjects, as text: `stops` of the round, and the age limits that balances exceed. */
   readonly world: string
   readonly accounts: ReadonlyArray<AccountBalance>
 }

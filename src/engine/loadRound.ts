@@ -68,8 +68,8 @@ const watchedKey = "watchedSince"
 const none: ReadonlyMap<string, number> = new Map()
 
 /**
- * Reads what a round depends on beside the snapshot, in the transaction that stores what is decided. It also
- * begins the trials of rules that simulate, and ends those of all others.
+ * Reads the inputs of a round beside the snapshot, in the transaction that stores its decisions. Also begins the trials
+ * of rules that simulate, and ends those of all others.
  */
 export const loadRound = Effect.fn("Engine.load")(function* (
   snapshot: Snapshot,

@@ -86,7 +86,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Me
     balance: balanceOf(accounts),
     listed: listedOf(assets),
     parameters: transferParametersOf(yield* listings.parameters),
-    // A settled payment whose movement was not seen yet keeps both its ends reserved.
+    // A settled payment whose movement was not seen yet keeps both accounts reserved.
     open: [...open, ...(yield* outbox.unmoved)],
     settled: yield* outbox.settledSince(Math.min(now, blockTime) - reach.settled),
     requests: yield* (yield* RuleStates).requests(now - reach.asked),

@@ -22,7 +22,7 @@ export interface SharedRead<W> {
   readonly widen: (wide: W | undefined) => W | undefined
 }
 
-/** Options by which one gateway is told from another, and answers for one caller from those for another. */
+/** Options that identify a gateway, and the callers that may share its answers. */
 interface PoolOptions {
   readonly url: string
   readonly headers: Readonly<Record<string, Redacted.Redacted>>
@@ -77,7 +77,7 @@ export class GatewayPool extends Context.Service<
 /** Reads of one name in flight at a time: more than one treasury has, and fewer than there are connections. */
 export const sharedAtOnce = 6
 
-/** How long others may join what is not urgent: a poll comes every one or two seconds. */
+/** How long other callers may join a request that is not urgent: a poll comes every one or two seconds. */
 const joinMillis = 100
 
 const gatewayKey = ({ url, headers }: PoolOptions): string =>
@@ -130,7 +130,7 @@ const makePooled = (limiter: Limiter, scope: Scope.Scope): PooledGateway => {
       Effect.ignore,
       Effect.forkIn(scope),
     )
-    // Both, or neither: what can be joined and is never asked would be waited for without end.
+    // Both, or neither: a request that can be joined and is never sent would be awaited for ever.
     yield* Effect.uninterruptible(
       Effect.suspend(() => {
         waiting.set(key, one)

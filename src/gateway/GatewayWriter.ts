@@ -80,7 +80,7 @@ export class GatewayWriter extends Context.Service<
       }),
     })
 
-  /** Sends through the gateway that the caller names; through the first one where it names none. */
+  /** Sends through the gateway that the caller names, by default the first. */
   static readonly routed = (
     writers: ReadonlyMap<string, GatewayWriter["Service"]>,
     first: GatewayWriter["Service"],

@@ -75,7 +75,7 @@ interface Notes {
   lastFailure: string
 }
 
-/** A refusal is none: not every network has every operation. */
+/** A refusal is no failure: not every network has every operation. */
 const isFailure = (outcome: RequestOutcome): boolean => outcome !== "ok" && outcome !== "refused"
 
 /** One request that ended. */

@@ -16,7 +16,7 @@ const decode = Schema.decodeUnknownOption(Cursors)
 const cursorsOf = (text: string | undefined): Readonly<Record<string, string>> =>
   Option.getOrElse(decode(text ?? ""), () => ({}))
 
-/** The cursor of one of so many gateways; of a new one there is none yet. */
+/** The cursor of one gateway; undefined if it is new. `gateways` is their number. */
 export const cursorOf = (text: string | undefined, gateway: string, gateways: number): string | undefined => {
   const own = cursorsOf(text)
   if (Object.hasOwn(own, gateway)) return own[gateway]

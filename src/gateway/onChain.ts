@@ -129,7 +129,7 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
       yield* checkAfter(++moment)
       return sighting
     })
-  /** Dates a listing without a block of its own by the gateway's head known before it. */
+  /** Dates a listing without a block of its own by the gateway's last known head. */
   const dated = (asked: Effect.Effect<TransferListing, GatewayError>) =>
     Effect.suspend(() => {
       const height = last !== undefined && Exit.isSuccess(last.exit) ? last.exit.value.height : undefined

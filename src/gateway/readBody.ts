@@ -10,7 +10,7 @@ export interface Body {
   readonly size: number
 }
 
-/** Decodes UTF-8; undefined where the bytes are none. */
+/** Decodes UTF-8; undefined if the bytes are not UTF-8. */
 const decode = (bytes: Uint8Array): string | undefined => {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -28,7 +28,7 @@ export interface EpochCount {
   readonly asOf: bigint
 }
 
-/** The chain, and what it asks of those who use it. */
+/** Facts of the chain, and its requirements. */
 export interface ChainReader {
   /**
    * The newest block and the proof of work required. The node that answered has begun this height; other nodes may not
@@ -67,7 +67,7 @@ export const makeChainReader = (transport: Transport, chainId?: string): ChainRe
     }
     return new Map(rows.map(({ key, value }) => [key, value]))
   }).pipe(Effect.withSpan("GatewayReader.parameters")),
-  // The data node's own answer lists all delegations beside it, so it is asked where the core is not reachable.
+  // The data node's own answer also lists all delegations, so it is read only if the core is unreachable.
   epoch: fromCore(transport).pipe(
     Effect.catchReason("GatewayError", "Unsupported", () => fromDataNode(transport)),
     Effect.withSpan("GatewayReader.epoch"),
@@ -110,7 +110,7 @@ const fromDataNode = (transport: Transport): Effect.Effect<Epoch, GatewayError> 
     }),
   )
 
-/** Counted with the chain's height in the metrics: both say what the chain asks for. */
+/** One page of parameters. The metrics count it with the height, as a fact of the chain. */
 const onePage = (transport: Transport, after: string | undefined) =>
   transport
     .request({

@@ -118,7 +118,7 @@ const read = (transport: Transport, { publicKey, types, since, until }: Range) =
         ["pagination.newestFirst", "false"],
       ],
       schema: LedgerEntriesAnswer,
-      // How often a payment executed, and what left without one: a slow gateway is asked for this before it is polled.
+      // It shows how often a payment executed, and unexplained debits: a slow gateway answers it before polls.
       priority: "urgent",
     })
     .pipe(

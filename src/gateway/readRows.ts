@@ -86,7 +86,7 @@ export const makeRowReader = (transport: Transport): RowReader => ({
   }),
 })
 
-/** A reading of what is new of some parties, as the poller makes it: several of these fit into one. */
+/** A poller's query for new rows of some parties: several such queries fit into one. */
 interface Newest extends BalanceChangesQuery {
   readonly partyIds: ReadonlyArray<string>
   readonly startTimestamp: bigint
@@ -128,7 +128,7 @@ const jointChanges = (query: Newest): Joint<BalanceChanges> =>
         return { balances }
       }
       if (balances.pageInfo.hasNextPage) return undefined
-      // What is older than all asked for stays: by it the reader sees that the gateway does not read by time.
+      // Rows older than every query stay: they show the reader that the gateway ignores times.
       const isOwn = ({ node: { party, timestamp } }: { readonly node: BalanceChange }) =>
         query.partyIds.includes(party) && (timestamp >= query.startTimestamp || timestamp < wide.startTimestamp)
       return { balances: { ...balances, edges: balances.edges.filter(isOwn) } }

@@ -218,11 +218,11 @@ export interface PolicyView {
 export interface Found extends Omit<ConditionView, "condition" | "name"> {
   /** For people, where that of the condition would mislead. */
   readonly name?: string
-  /** True if another part alerts to it, or to its cause. */
+  /** True if another part raises the alert for it, or for its cause. */
   readonly isAlerted?: boolean
   /** Accounts, rules, gateways or receivers that only this alerts to: one that joins is a new alert. */
   readonly parts?: ReadonlyArray<string>
-  /** Parts that make it a page: one that joins is a page of its own. */
+  /** Parts that make it a page; each further one is a page of its own. */
   readonly pages?: ReadonlyArray<string>
   /** Receivers that cannot get its alert. All others get it, whatever their routes are. */
   readonly unreachable?: ReadonlyArray<string>

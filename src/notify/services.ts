@@ -32,9 +32,9 @@ const headersOf = (headers: Readonly<Record<string, Redacted.Redacted>> = {}): R
 const under = (url: string, path: string): string => `${url.replace(/\/+$/, "")}${path}`
 
 /**
- * For how long Alertmanager shows an alert that is not resolved; without it 5 min. Longer than the week after which the
- * last all-clear of an event comes, and than the day after which it gets what lasts again; information has none. The
- * page of the store comes hourly, and its all-clear needs a process.
+ * Time for which Alertmanager shows an alert that is not resolved; its own default is 5 min. Longer than the week after
+ * which the last all-clear of an event is sent, and than the day after which a lasting alert is repeated. The page of
+ * the store comes hourly, and its all-clear needs a process.
  */
 const shownMillis = (notification: Notification): number => {
   if (notification.name === "store_unwritable") return dayMillis / 12

@@ -120,7 +120,7 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
   for (const event of events) yield* logAsset(event)
 })
 
-/** Why a listing does not count, by itself; undefined where nothing is against it. */
+/** Why a listing alone does not count; undefined if it does. */
 const doubtOf = (walk: Walk<Asset> | undefined, known: number): string | undefined => {
   if (walk === undefined) return "no quorum lists the same"
   if (!walk.complete) return `it does not end after ${plural(walk.rows.length, "asset")}`
@@ -223,7 +223,7 @@ const logAsset = ({ kind, symbol, from, to, changes }: AssetEvent) => {
 /** A round that takes longer than this was interrupted: the machine slept, or answers were delayed. */
 const sleptMillis = 60_000
 
-/** The loop that reads what the network is: its terms and limits, its assets, its chain. */
+/** The loop that reads the network's parameters, limits, assets and chain. */
 export const assetLoop = Effect.gen(function* () {
   const { parties, assets, network } = (yield* ConfigInForce).now().treasury
   const { counted } = yield* Metrics

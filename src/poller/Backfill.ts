@@ -28,7 +28,7 @@ import { idleMillisMin, keptNanosMin, recordLoss } from "./bridgeGap.ts"
 import { explainAnswer, oldestSince, reachesBehind, reachNanos, readBaseTogether } from "./readBase.ts"
 import { readWindow } from "./readWindow.ts"
 
-/** Between two windows of the past: what happens now is read meanwhile. */
+/** Pause between two windows of the past, in which the poller reads the present. */
 const pauseMillis = 100
 const retryMillis = 10_000
 const idleMillis = 3_600_000

@@ -82,9 +82,9 @@ type Retention = Pick<WatchedTreasury, "keepMillis"> & {
 }
 
 /**
- * Forgets what is older than is kept: balance rows, decisions and delivered alerts. Once an hour, by the store's own
- * clock, so that a restart storm does not repeat it; never while clock and newest block are apart, since a clock that
- * is ahead by more than is kept would forget everything.
+ * Deletes balance rows, decisions and delivered alerts that are older than `keep`. Once an hour, by a time in the
+ * store, so that a restart storm does not repeat it; never while clock and newest block differ, since a clock that is
+ * ahead by more than `keep` would delete everything.
  */
 export const pruneHourly = Effect.fnUntraced(function* ({ keepMillis, network: { maxAgeMillis } }: Retention) {
   const settings = yield* Settings
@@ -98,7 +98,7 @@ export const pruneHourly = Effect.fnUntraced(function* ({ keepMillis, network: {
   const before = Math.min(now, newest) - keepMillis
   yield* observations.prune(nanosOf(before))
   yield* (yield* RuleStates).prune(before)
-  // A new store has told nobody anything yet.
+  // A new store has sent no alert yet.
   if (prunedAt !== undefined) yield* (yield* AlertQueue).prune(before)
   yield* settings.set("prunedAt", String(now))
 })

@@ -98,9 +98,9 @@ const bestUnasked = Effect.fnUntraced(function* (
   return all.find((gateway) => gateway.name === name)
 })
 
-/** Meaning of what was compared so far. */
+/** Result of the comparison so far. */
 type Judged =
-  /** A quorum shows the balances that our rows say. */
+  /** A quorum shows the balances of our rows. */
   | "agreed"
   /** Enough gateways differ to put our rows in doubt. */
   | "drift"
@@ -113,7 +113,7 @@ export const judged = (
 ): Judged =>
   agreeing.size >= quorum ? "agreed" : differing.size > 0 && gateways - differing.size < quorum ? "drift" : "more"
 
-/** Takes one more comparison in. Who differs from what a quorum shows is quarantined. */
+/** Adds one comparison. A gateway that differs from a quorum is quarantined. */
 export const judgeCompared = Effect.fnUntraced(function* (compared: Compared, differs: boolean) {
   const { all, quorum } = yield* Gateways
   const { asked, agreeing, differing } = compared
@@ -170,12 +170,12 @@ const factsOf = (names: Names, drift: Drift) => ({
   reported: String(drift.reported),
 })
 
-/** Accounts of a listing beside our rows. */
+/** Accounts of a listing compared with our rows. */
 interface Differences {
   /** Names of accounts with equal balances on both sides. */
   readonly agreeing: ReadonlySet<string>
   readonly differing: ReadonlyArray<BalanceDifference>
-  /** Moved meanwhile: nothing can be said of them without their balances before. */
+  /** Moved meanwhile: they cannot be compared without their balances before. */
   readonly moving: ReadonlyArray<AccountKey>
 }
 
@@ -250,7 +250,7 @@ export const newComparison = (): Comparison => ({
   compared: nothingCompared(),
 })
 
-/** This gateway's answer was of no use. If there are others the next one is queried soon: none can hold up all. */
+/** This gateway's answer was useless. If there are others, the next one is queried soon: no gateway delays them all. */
 export const skip = Effect.fnUntraced(function* (memory: Comparison, now: number, reason: string) {
   memory.listing = undefined
   memory.dueAt = now + retryMillis

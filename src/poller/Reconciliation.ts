@@ -85,7 +85,7 @@ const step = Effect.fnUntraced(function* (treasury: WatchedTreasury, memory: Com
     if (memory.isBehind && !isBehind) memory.dueAt = now
     memory.isBehind = isBehind
     if (now < memory.dueAt) return
-    // One that is late waits for the rows; a chain that stands still is compared all the same, at leisure.
+    // A late one waits for the rows; on a chain that makes no blocks it is compared too, at the slow pace.
     yield* list(treasury, memory, { now, until: watermark.timestamp })
   }
   const { listing } = memory

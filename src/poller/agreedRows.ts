@@ -18,7 +18,7 @@ type Agreement =
     }
   /** Enough answered, and no quorum of them gave the same rows. */
   | { readonly _tag: "Apart"; readonly until: bigint; readonly detail: string }
-  /** Fewer than a quorum have anything new; one of those that have not says why. */
+  /** Fewer than a quorum have new rows; `answer` is of one without, and shows why. */
   | { readonly _tag: "Waiting"; readonly answer: WindowAnswer }
 
 type Rows = WindowAnswer & { readonly _tag: "Rows" }
@@ -100,7 +100,7 @@ const cutAt = (answers: ReadonlyArray<Rows>, { until, since, quorum }: Cut): Row
   }
 }
 
-/** The height below `until`: a quorum's word for it, else the least that any of them knows; 0 where it is not known. */
+/** The height below `until`: that of a quorum, else the lowest that any of them names; 0 if none names one. */
 const heightOf = (answers: ReadonlyArray<Rows>, exact: ReadonlyArray<Rows>, quorum: number): bigint => {
   const known = exact.flatMap(({ height }) => (height === 0n ? [] : [height]))
   const agreed = quorumTip(known, quorum)

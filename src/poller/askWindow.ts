@@ -23,11 +23,11 @@ export const partiesOf = ({ parties }: Pick<WatchedTreasury, "parties">): Readon
 
 /** Which rows are read. Times are Unix nanoseconds, multiples of 1,000. */
 export interface WindowQuery {
-  /** Public keys; none: everybody. */
+  /** Public keys; empty: all parties. */
   readonly parties: ReadonlyArray<string>
   /** Inclusive. */
   readonly from: bigint
-  /** Exclusive, at most 365 days behind `from`; undefined: as far as the gateway is. */
+  /** Exclusive, at most 365 days after `from`; undefined: up to the newest row. */
   readonly end: bigint | undefined
   /** Rows per request, 1 to 5,000. A gateway may give fewer. */
   readonly pageRows: number
@@ -41,7 +41,7 @@ export type WindowAnswer =
       /** Every row from `from` up to, not including, `until`. */
       readonly _tag: "Rows"
       readonly rows: ReadonlyArray<BalanceChange>
-      /** Rows at `until` or later: an early sign of a balance, and none yet, since their block may be incomplete. */
+      /** Rows at `until` or later: early signs of balances that count later, since their block may be incomplete. */
       readonly unsettled: ReadonlyArray<BalanceChange>
       readonly until: bigint
       /** Height of the newest block below `until`; 0 where it is not known. */
@@ -52,7 +52,7 @@ export type WindowAnswer =
       readonly cut: "no" | "narrowed" | "block"
       readonly mark: BlockMark | undefined
     }
-  /** Nothing behind `from` is final yet. A mark before `from` is one of a gateway that is behind another, or itself. */
+  /** Nothing after `from` is final yet. A mark before `from` is of a gateway that lags behind another, or itself. */
   | {
       readonly _tag: "Nothing"
       readonly mark: BlockMark | undefined
@@ -63,7 +63,7 @@ export type WindowAnswer =
   | { readonly _tag: "Ahead"; readonly mark: BlockMark }
   /** The gateway gave rows from outside of the window: it does not read by time. */
   | { readonly _tag: "Unwindowed" }
-  /** The rows at one time cannot be read completely, in whatever parts. */
+  /** The rows of one time cannot be read completely, however small the pages are. */
   | { readonly _tag: "Overflow"; readonly at: bigint; readonly detail: string }
 
 /** Block times are in microseconds: the shortest window that contains one block. */
@@ -72,7 +72,7 @@ export const blockNanos = 1_000n
 /** The last microsecond that is not after a time. */
 export const aligned = (nanos: bigint): bigint => (nanos / blockNanos) * blockNanos
 
-/** Without block headers nothing says what is final: rows are taken this late. */
+/** Delay of rows in nanoseconds where no block header shows that they are final. */
 export const settleNanos = 5_000_000_000n
 
 /** Below this time rows do not change any more, where the gateway names no block. */

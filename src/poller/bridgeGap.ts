@@ -36,7 +36,7 @@ export const bridgeGap = Effect.fnUntraced(function* (
   const end = base === "unsupported" ? now : base.until
   if (end <= at) return false
   const begins = yield* oldestSince(reader, { parties, at, until: end })
-  // Without balances as they are, nothing but the history that is left can be read on from.
+  // Without present balances, reading can go on only from the remaining history.
   if (base === "unsupported" && begins === undefined) return false
   const until = begins ?? end
   const reached = base === "unsupported" ? { timestamp: until, height: 0n } : { timestamp: end, height: base.height }

@@ -51,12 +51,12 @@ export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   )
 })
 
-/** The same, where nobody waits for it: what cannot be read stays as it was, and says how old it is. */
+/** The same, without failure: parameters that cannot be read stay as they were, with their age. */
 export const readParameters = pollParameters().pipe(
   Effect.catchTag("GatewayError", (error) => logEvent("network parameters not read", { reason: error.message })),
 )
 
-/** Work and epochs change rarely; who pays asks for the head itself. Where it waits to be believed, each call asks. */
+/** Work and epochs change rarely, and payments read the head. A head that waits to be accepted is read each time. */
 const readMillis = 60_000
 const headKey = "headReadAt"
 const epochKey = "epochReadAt"

@@ -48,7 +48,7 @@ export const readBaseTogether = Effect.fnUntraced(function* (parties: ReadonlyAr
 
 /**
  * Reads balances now, since history alone has no opening balances. "unsupported" where the gateway has no such
- * operation; "unusable" where its answer is none to begin with.
+ * operation; "unusable" where rows cannot be added to its answer.
  */
 const readBase = Effect.fnUntraced(function* (reader: Reader, parties: ReadonlyArray<string>, now: bigint) {
   const pages = walkPages((after) => reader.accounts({ partyIds: parties, first: pageSize, after }))
@@ -93,7 +93,7 @@ export const reachesBehind = Effect.fnUntraced(function* (reader: Reader, { part
     const { rows, mark } = yield* ask(reader, parties, { startTimestamp: from, endTimestamp: at, newestFirst: true })
     // Any row proves it; a row outside of the range comes from a gateway that ignores times.
     if (rows.length > 0) return true
-    // A gateway that is behind us says nothing about what others have.
+    // A gateway that lags proves nothing about the rows of others.
     if (mark !== undefined && mark.timestamp < at) return true
   }
   return false
@@ -158,7 +158,7 @@ export const explainAnswer = (
   }
 }
 
-/** Rows stand still until a person acts, so there is one alert. */
+/** No row is read until a person acts, so there is one alert. */
 const alertOnOverflow = Effect.fnUntraced(function* (answer: WindowAnswer & { readonly _tag: "Overflow" }) {
   const at = isoOf(answer.at)
   yield* logEvent("balance rows do not fit", { since: at, detail: answer.detail })

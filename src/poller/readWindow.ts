@@ -63,7 +63,7 @@ const part = (reader: Reader, query: WindowQuery, filter: AccountFilter, rows: n
     Effect.catchReason("GatewayError", "TooLarge", () => Effect.undefined),
   )
 
-/** A part that a gateway answered which is behind the block proves nothing. */
+/** A part from a gateway that has not reached the block proves nothing. */
 const asFound = ({ from, parties }: WindowQuery, { rows, mark }: Page<BalanceChange>): Found =>
   mark !== undefined && mark.timestamp < from + blockNanos
     ? { detail: "the gateway went backwards while one block was read" }

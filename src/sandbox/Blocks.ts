@@ -19,7 +19,7 @@ import type { Spender } from "./Scenario.ts"
 import { hashesMax } from "./ScenarioText.ts"
 import { cancelTransfer, deliverDue, executeTransfer, executeWithdrawal, payRecurring } from "./Transfers.ts"
 
-/** The economy: what the scenario does by itself at the beginning of a block. Returns the faults that it armed. */
+/** Applies the scenario's deposits, spenders and faults at the beginning of a block. Returns the armed faults. */
 const playScript = (chain: Chain, nowMillis: number): ReadonlyArray<Fault> => {
   const { deposits, spenders, faults } = chain.scenario
   moveAssets(chain)
@@ -48,7 +48,7 @@ const moveAssets = (chain: Chain): void => {
 const generalOf = (chain: Chain, party: string, asset: string) =>
   openAccount(chain.ledger, { party: keyOfParty(chain, party), asset, market: "", type: "ACCOUNT_TYPE_GENERAL" })
 
-/** Takes what the plan says, or what is left: a script never fails. */
+/** Takes the planned amount, or all that is left: a script never fails. */
 const spend = (chain: Chain, spender: Spender): void => {
   const { every } = spender
   const blocks = every === undefined ? 0 : chain.height - every.since
@@ -61,7 +61,7 @@ const spend = (chain: Chain, spender: Spender): void => {
   if (amount > 0n) move(chain.ledger, { from, to, amount, type: "TRANSFER_TYPE_LOSS" })
 }
 
-/** Everything that one block changed: what the store writes in one commit. */
+/** All changes of one block, which the store writes in one commit. */
 export interface BlockDelta extends LedgerDelta {
   readonly included: ReadonlyArray<Included>
   readonly seen: ReadonlyArray<IncludedTx>

@@ -70,7 +70,7 @@ export interface Withdrawal {
   readonly receiver: string
 }
 
-/** A transaction in a block, with what became of it. */
+/** A transaction in a block, with its outcome. */
 export interface Included {
   /** SHA-256 of the bytes, lower case. */
   readonly hash: string
@@ -176,7 +176,7 @@ export interface ReplayGuard {
   /** "party nonce". */
   readonly nonces: Set<string>
   readonly heights: Map<number, HeightSeen>
-  /** Ids of work that this node looked at since its last block, whatever became of them. */
+  /** Ids of work that this node checked since its last block, accepted or not. */
   readonly burnt: Set<string>
   /** The newest height that was forgotten. */
   prunedTo: number

@@ -66,7 +66,7 @@ interface Kind {
   readonly hits: Hits
   /** A key without which it means nothing. */
   readonly needs?: "status" | "delayMillis" | "skewMillis" | "chainId"
-  /** Keys that mean something beside those of all faults. */
+  /** Keys that this kind takes, beside those of all faults. */
   readonly may?: ReadonlyArray<"effect" | "blocks" | "code">
   /** Ends the sentence "The next answer ...". */
   readonly says: (details: FaultDetails) => string
@@ -78,7 +78,7 @@ export const faultCodeOf = ({ code }: FaultDetails): number => code ?? 70
 
 const plain = (stage: Stage, hits: Hits, text: string): Kind => ({ stage, hits, says: () => text })
 
-/** All kinds of faults: the one place that says what each does. */
+/** All kinds of faults, each with its effect. */
 const kindTable = {
   accept_drop_answer: {
     stage: "wire",
@@ -216,7 +216,7 @@ const missing: Readonly<Record<NonNullable<Kind["needs"]>, { readonly message: s
   chainId: { message: "chain_id_change needs a name", remedy: "write chainId: other-chain" },
 }
 
-/** For the log: what is about to go wrong. */
+/** Text of a fault for the log. */
 export const describeFault = (spec: FaultSpec): string => {
   const whose = spec.operation === "any" || spec.operation === "submit" ? "" : `${spec.operation}: `
   const which = spec.count === 1 ? "the next answer" : "every answer"

@@ -103,7 +103,7 @@ export const accountId = (key: Key): string =>
 
 export const findAccount = (ledger: Ledger, key: Key): Account | undefined => ledger.accounts.get(keyOf(key))
 
-/** The account, created with nothing in it where it is new; a new account has a row in its block. */
+/** The account, created empty if it is new; a new account has a row in its block. */
 export const openAccount = (ledger: Ledger, key: Key): Account => {
   const name = keyOf(key)
   const known = ledger.accounts.get(name)

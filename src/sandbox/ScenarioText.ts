@@ -21,7 +21,7 @@ const YesNo = oneOf("true", "false")
 /** Hashes kept: the largest window that the network allows. */
 export const hashesMax = 500
 
-/** Text that is read as a number within bounds; what has another form is another check's complaint. */
+/** Text that is read as a number within bounds; another check reports text of another form. */
 const within = (read: (written: string) => number, least: number, most: number, expected: string) =>
   Schema.makeFilter((written: string) => !(read(written) < least || read(written) > most), { expected })
 

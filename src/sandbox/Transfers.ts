@@ -99,7 +99,7 @@ interface Payable {
   readonly fee: bigint
 }
 
-/** The key of nobody: as a receiver it stands for the network. */
+/** The key that nobody has: as a receiver it means the network. */
 const noParty = "0".repeat(64)
 
 /** Fee in base units, taken on top: a share of the amount, capped by a multiple of the asset's quantum. */

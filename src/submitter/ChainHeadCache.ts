@@ -15,7 +15,7 @@ const freshMillis = 100
 /** Past heads kept: more than any party signs at once. */
 const pastMax = 32
 
-/** A time by two clocks: Unix milliseconds, which may be set back, and monotonic nanoseconds, which stand in sleep. */
+/** A time by two clocks: Unix milliseconds, which may be set back, and monotonic nanoseconds, which stop in sleep. */
 export interface Moment {
   readonly millis: number
   readonly nanos: bigint
@@ -60,7 +60,7 @@ export class ChainHeadCache extends Context.Service<
         const head = yield* askHead
         yield* state.seeHead(head)
         askedAt = now
-        // A node behind the others of its address proves nothing of the blocks since; far below is another chain.
+        // A node that lags behind others of its address proves nothing of later blocks; far below it is another chain.
         const isBehind = head.height < highest.height && head.height + nodesApart >= highest.height
         if (!isBehind) highest = { height: head.height, askedAt }
         const kept = recent.filter(

@@ -17,7 +17,7 @@ import { currentBacking } from "./SigningFacts.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
 import { clockAgrees } from "./waiting.ts"
 
-/** A signature, and what it was given for. */
+/** A signature, and the text that it signs. */
 interface SignedText extends GivenApproval {
   readonly text: string
 }
@@ -26,7 +26,7 @@ interface Progress {
   readonly by: ReadonlyArray<string>
   /** Operators who may still approve. */
   readonly others: ReadonlyArray<string>
-  /** Those of them whose signature was for other terms, and counts no longer. */
+  /** Those of `others` whose signature is of other terms, and counts no longer. */
   readonly again: ReadonlyArray<string>
   /** How many signatures count no longer. */
   readonly voided: number
@@ -59,10 +59,10 @@ export const progressOf = (needed: NeededApproval, given: ReadonlyArray<SignedTe
 }
 
 /**
- * Brings a decided payment past the people who must approve it: reserved once enough of them have signed, rejected
- * when their time is over, or asked again where it is owed all the same. What was approved goes back to them where the
- * signatures hold no longer, as after a reload that changes what they signed, while nothing of it is under way.
- * Returns it as it stands then. The signer verifies all of it again.
+ * Moves a decided payment through its approval: to reserved once enough operators have signed, to rejected when the
+ * time is over; a payment that is still owed is asked for again. So is a reserved one whose signatures count no longer,
+ * for example after a reload that changes the signed text, unless an attempt of it is under way. Returns the payment as
+ * it is then. The signer verifies the signatures again.
  */
 export const awaitApproval = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval) {
   const { state } = intent
@@ -74,7 +74,7 @@ export const awaitApproval = Effect.fnUntraced(function* (intent: Intent, needed
   if (isAskedAhead(askedFrom(intent), now)) return (yield* clockAgrees) ? yield* askAnew(intent, needed, "") : intent
   if (progress.hasLapsed) {
     if (!(yield* clockAgrees)) return intent
-    // Nobody was told of this end where a reload first requires approval, or gives less time for it.
+    // No alert named this end if a reload first requires the approval, or shortens its time.
     const isKnown = state === "reserved" ? progress.isEnough : intent.detail.includes(endText(needed.terms.expires))
     return yield* isKnown ? lapse(intent, needed, progress) : askAnew(intent, needed, "")
   }
@@ -108,7 +108,7 @@ const missingOf = ({ group }: NeededApproval, { by, others }: Progress) => ({
   approvers: others,
 })
 
-/** Puts it to the people once more, who have their whole time again: what they signed named another end. */
+/** Asks the operators again, with a new end: signatures for the former one no longer count. */
 const askAnew = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval, why: string) {
   const now = yield* Clock.currentTimeMillis
   const anew = approvalOf((yield* CycleConfig).treasury, { ...intent, askedAt: now }) ?? needed

@@ -89,7 +89,7 @@ const post = Effect.fn("Submitter.post")(function* (
   return yield* (yield* InFlight).sends(attempt, send(tx, { start, turn, height, mayReframe }))
 })
 
-/** A send whose gateway has given its turn. */
+/** A send that has the turn of its gateway. */
 interface Ready {
   readonly start: SendStart & { readonly attempt: Solved }
   readonly turn: Turn

@@ -14,7 +14,7 @@ import { currentBacking } from "./SigningFacts.ts"
 /** An end of a payment, or its hand-over to people, with the alert for it. */
 interface Ending {
   readonly state: "failed" | "abandoned" | "denied" | "rejected" | "cancelled" | "manual"
-  /** Goes on behind "RULE: AMOUNT FROM -> TO". */
+  /** Follows "RULE: AMOUNT FROM -> TO". */
   readonly sentence: string
   /** For the line of the story. */
   readonly detail: string

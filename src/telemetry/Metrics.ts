@@ -146,7 +146,7 @@ export const toOpenMetrics = (text: string): string => {
   return `${named.replaceAll(/\n+/g, "\n").trimEnd()}\n# EOF\n`
 }
 
-/** Counts cycles of the loops, so that a loop that stands still or fails is seen from outside. */
+/** Counts cycles of the loops, so that a loop that hangs or fails is seen from outside. */
 interface Cycles {
   /** Runs one cycle, counts its result, and adds the loop and the cycle's number to its log lines. */
   readonly counted: <A, E, R>(loop: Loop, cycle: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>

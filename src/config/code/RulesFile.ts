@@ -12,7 +12,7 @@ import type { RuleText } from "../schema/RuleText.ts"
 
 export type Rules = ReadonlyArray<Rule>
 
-/** Exactly one kind, and what modifies it. */
+/** Exactly one kind, and its modifiers. */
 type Rule = Omit<RuleText, "code"> & { readonly code?: Code | undefined }
 
 /** One payer, its receivers, and a function that says how much they need. */

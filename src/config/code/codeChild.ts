@@ -47,7 +47,7 @@ const withholdNow = ({ prototype }: typeof Intl.DateTimeFormat): void => {
 
 const names = ["process", "fetch", "setTimeout", "setInterval", "performance", "crypto", "console", "globalThis"]
 
-/** Puts it there. Nothing leads past it: neither what has the same prototype, nor a property that is read as it is. */
+/** Replaces clock, chance and all access to the outside. No prototype or property leads to the originals. */
 const purify = (world: typeof globalThis): void => {
   const put = (on: object, name: string, value: unknown) => Object.defineProperty(on, name, { value, writable: true })
   withholdNow(world.Intl.DateTimeFormat)
@@ -60,8 +60,8 @@ const purify = (world: typeof globalThis): void => {
 
 /**
  * The process in which files of rules are run, and nothing else: it holds no key, sees no environment and no file but
- * this program's, and never turns its event loop, so that nothing that waits ever comes. What it says is believed by
- * nobody: `codeProcess.ts` bounds it, `askCode.ts` judges its answers.
+ * this program's, and never turns its event loop, so that no promise that waits ever resolves. Its output is not
+ * trusted: `codeProcess.ts` bounds it, `askCode.ts` judges its answers.
  */
 
 const { parse, stringify } = JSON
@@ -107,7 +107,7 @@ const write = (reply: Reply, n?: number): void => {
   }
 }
 
-/** Each file that is run has addresses of its own, so that what it imports is not shared with another one. */
+/** Each run has addresses of its own, so that files do not share the modules that they import. */
 const virtual = /^(?:file:\/\/)?\/cofferer-rules\/([0-9]+)(\/.*)$/
 const urlOf = (path: string, run: string): string =>
   `file:///cofferer-rules/${run}${path.split("/").map(encodeURIComponent).join("/")}`
@@ -216,7 +216,7 @@ const language = new Set(
 const requireHere = createRequire(import.meta.url)
 const world = globalThis
 
-/** Its own modules are there, and the types can be taken out, before what these need is taken away. */
+/** Loads the own modules and the type stripper first, then removes the globals that both need. */
 const takeWorldAway = (): void => {
   stripTypeScriptTypes("type A = 1")
   requireHere("./RulesFile.ts")

@@ -8,7 +8,7 @@ import { type CodeRequest, lineCharsMax, type Numbered, type Reply, type WireSee
 
 /** The one process that runs rules files: its start, its calls, and its end. */
 
-/** Processor time of one request, and the longest that anybody waits for it, milliseconds. */
+/** Processor time of one request, and the longest wait for it, milliseconds. */
 const limits = { load: { cpu: 5_000, wall: 60_000 }, ask: { cpu: 500, wall: 10_000 } } as const
 /** Resident memory, bytes: what is not on the heap counts as well. */
 const memoryMax = 512_000_000
@@ -110,7 +110,7 @@ const end = (running: Running, why: string): void => {
 const hasEnded = ({ why, process: { exitCode, signalCode } }: Running): boolean =>
   why !== undefined || exitCode !== null || signalCode !== null
 
-/** Processor time of a process, milliseconds; 0 where the system does not say. */
+/** Processor time of a process, milliseconds; 0 if the system does not report it. */
 const usedBy = (pid: number | undefined): number => {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "latin1")

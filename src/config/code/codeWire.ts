@@ -158,7 +158,7 @@ const inputOf = ({ balances, one, assets, time }: WireSeen, onRead: () => void) 
   })
 }
 
-/** Calls an operator's function. The reply says if it read the time. */
+/** Calls an operator's function. The reply shows if it read the time. */
 export const askNeed = (need: unknown, seen: WireSeen): CodeReply => {
   let timed = false
   const input = inputOf(seen, () => {

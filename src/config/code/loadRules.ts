@@ -79,7 +79,7 @@ const readIn = (file: string, loaded: Awaited<ReturnType<typeof loadCode>>): Rea
   const { reply, reading } = loaded
   const { texts } = reading
   const text = texts.get(file) ?? ""
-  // Its process may say anything: what has not the form of a reply throws somewhere here.
+  // Its process may print anything: what is not a reply throws somewhere here.
   try {
     if ("fault" in reply) return { problem: faultOf(file, reply.fault) }
     if ("thrown" in reply) return { problem: thrown(file, reply.thrown) }

@@ -57,7 +57,7 @@ const rulesOf = async (item: Named): Promise<ReturnType<typeof placedRules>> => 
   return failed(isWhole ? { ...problem, ...at, message: `${text}: ${problem.message}` } : problem)
 }
 
-/** Rules of a module as if a file of texts had held them, and their functions by the texts that stand for them. */
+/** Rules of a module as if written in YAML, with a text in place of each function, and the functions by these texts. */
 interface PlacedRules {
   readonly items: ReadonlyArray<Placed>
   readonly code: ReadonlyMap<string, unknown>
@@ -93,7 +93,7 @@ const placedRules = (file: string, named: string, { rules, text, hash }: RulesMo
   return { items, code, problems }
 }
 
-/** The hash of the files that a function comes from, of the text that stands for it. */
+/** Hash of the files of a function, by the text in its place. */
 export const hashIn = (codeName: string): string => codeName.slice(codeName.lastIndexOf(" ") + 1)
 
 const nameOf = (rule: unknown): string =>

@@ -42,7 +42,7 @@ const severalOf = (
   return sound.length < of.length ? undefined : { _tag, of: sound }
 }
 
-/** The number that is written, and on which side of it. */
+/** The written number, and the side of it that fires. */
 const boundOf = (raw: { readonly below?: string | undefined; readonly above?: string | undefined }) =>
   raw.below === undefined
     ? ({ side: "above", text: raw.above ?? "0" } as const)

@@ -24,7 +24,7 @@ export const resolveHours = (raw: TreasuryFile, report: Reporter): ReadonlyMap<s
       const path = ["hours", name]
       const spans = asArray(times).flatMap((text) => spanOf(text, [...path, "times"], report))
       const open = new Set(asArray(weekdays).flatMap((text) => daysOf(text, [...path, "weekdays"], report)))
-      // With a zone that is none it stays known: rules that name it are not wrong.
+      // Hours with an invalid zone stay known, so that rules that name them are not reported too.
       const zone = isLocation(location, [...path, "location"], report) ? location : "UTC"
       return [name, { name, weekdays: open, spans, location: zone }]
     }),

@@ -56,7 +56,7 @@ export const resolveParties = (raw: TreasuryFile, assets: Assets, report: Report
   )
 }
 
-/** Addresses outside of the network. A mistyped one is empty, so that what names it is not reported as well. */
+/** Addresses outside of the network. A mistyped one is empty, so that its uses are not reported too. */
 export const addressesOf = (raw: TreasuryFile): Addresses =>
   new Map(
     Object.entries(raw.addresses ?? {}).map(([name, text]) => [

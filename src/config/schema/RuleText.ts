@@ -142,7 +142,7 @@ const CodeText = Schema.Struct({
   from: Name,
   to: oneOrMany(Name),
   asset: AssetSymbol,
-  /** Text that stands for the function. */
+  /** Text in place of the function. */
   need: Schema.String,
 })
 
@@ -181,7 +181,7 @@ const fields = {
   mode: optional(oneOf("shadow", "live")),
 }
 
-/** One rule as written in YAML: exactly one kind, and what modifies it. */
+/** One rule as written in YAML: exactly one kind, and its modifiers. */
 export const YamlRuleText = Schema.Struct(fields).check(exactlyOne("the rule", Object.keys(kinds)))
 
 /** The same with the kind `code`. */

@@ -15,7 +15,7 @@ const textMax = 400
 /** More than people read at once. */
 const shownMax = 100
 
-/** One line, whatever the file holds. */
+/** The text as one line, cut at `textMax`. */
 const oneLine = (text: string): string => visible(text.slice(0, textMax))
 
 /** "treasury.yaml:12:3  unknown key "chianId"; did you mean "chainId"?": one line, in a form that editors follow. */

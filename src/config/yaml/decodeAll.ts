@@ -75,7 +75,7 @@ interface Ast {
   readonly checks?: ReadonlyArray<{ readonly annotations?: { readonly expected?: unknown } }>
 }
 
-/** Decodes strictly: an unknown name is a complaint as well. All paths begin with `under`, where the value stands. */
+/** Decodes strictly: unknown names are complaints too. All paths begin with `under`, the place of the value. */
 export const decodeAll = <A>(
   schema: Schema.ConstraintDecoder<A>,
   value: unknown,

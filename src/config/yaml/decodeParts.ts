@@ -14,13 +14,13 @@ interface Parts {
   readonly instead?: Readonly<Record<PropertyKey, Placed>>
 }
 
-/** A document as far as it can be read: what is wrong in form is left out, so that the rest is checked as well. */
+/** The readable part of a document: malformed values are left out, so that the rest is checked too. */
 interface Decoded<A> {
   /** Mistakes of form. */
   readonly problems: ReadonlyArray<Problem>
   /** Undefined where too little is left to judge the rest by. */
   readonly value: A | undefined
-  /** Places of what is left out. Items behind one that is left out of a list move up. */
+  /** Places of the values left out. In a list, later items move up. */
   readonly left: ReadonlyArray<Path>
   /** Names of parts that are left out, whole or in part. */
   readonly lost: ReadonlySet<unknown>
@@ -93,7 +93,7 @@ export const decodeParts = <A>(
   /** Values that are wrong perhaps only since a key in them, or their own, is unknown. */
   const doubtful = new Set<Place>()
   const placeAt = (path: Path) => placeOf(tree, path, "value")
-  /** A value beside or around one that is left out may be wrong only without it. */
+  /** A value beside or around one that is left out may be faulty only because of that. */
   const isBeside = (path: Path) => path.length === 0 || thinned.has(placeAt(path.slice(0, -1)))
 
   /** Its value alone is made: that of the whole document, for each of many mistakes, would take a minute. */

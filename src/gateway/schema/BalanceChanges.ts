@@ -116,7 +116,7 @@ export const BalanceRow = Schema.Struct({
 /** The meaning of BalanceChangesAnswer. */
 export const StrictBalanceChanges = Schema.Struct({ balances: Connection(BalanceRow) })
 
-/** Answer of GET /api/v2/balance/changes. Read by hand; the schema says what is wrong with what the hand refuses. */
+/** Answer of GET /api/v2/balance/changes. Decoded by hand for speed; the schema names the problem. */
 export const BalanceChangesAnswer = Schema.declareConstructor<BalanceChanges, unknown>()([], () => {
   const strictly = SchemaParser.decodeUnknownEffect(StrictBalanceChanges)
   return (input, _, options) => {

@@ -37,7 +37,7 @@ export const Int64 = integer("an int64", int, -(2n ** 63n), 2n ** 63n - 1n).pipe
   Schema.decodeTo(Schema.BigInt, toBigInt),
 )
 
-/** A block's height, and its time in Unix nanoseconds. What is beyond is no fact of a chain, and fits no column. */
+/** A block's height, and its time in Unix nanoseconds. Larger values are of no chain, and fit no column. */
 export const Height = integer(`a height up to ${chainBounds.heightMax}`, uint, 0n, chainBounds.heightMax).pipe(
   Schema.decodeTo(Schema.BigInt, toBigInt),
 )

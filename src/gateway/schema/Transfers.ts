@@ -135,7 +135,7 @@ export const WithdrawalAnswer = Schema.Struct({ withdrawal: WithdrawalRow })
 /** Answer of GET /api/v2/withdrawals. */
 export const WithdrawalsAnswer = Schema.Struct({ withdrawals: Connection(WithdrawalRow) })
 
-/** The types that say what became of a transfer; numbers of others stay as text. */
+/** Types of entries that show a transfer's outcome; other types stay numbers as text. */
 const names = new Map([
   [11, "TRANSFER_TYPE_INFRASTRUCTURE_FEE_PAY"],
   [18, "TRANSFER_TYPE_WITHDRAW"],

@@ -17,7 +17,7 @@ declare const navigator: { readonly clipboard?: { writeText(text: string): Promi
 const signs = { ok: "✓", warn: "!", bad: "✕" } as const
 const pollMillis = 1_000
 
-/** An age that goes on while no answer comes. */
+/** An age that grows while no answer comes. */
 const agedBy = (seconds: number | null) => (seconds === null ? null : seconds + (Date.now() - lastAt) / 1_000)
 
 /** A browser breaks lines behind any hyphen: a flag of a command stays whole, and a time with its unit. */

@@ -21,7 +21,7 @@ export const disarm = (registry: FaultRegistry, id: number | undefined): number 
   return before - registry.armed.length
 }
 
-/** Takes away what is over by now. */
+/** Removes faults that are over. */
 export const expire = (registry: FaultRegistry, nowMillis: number): void => {
   registry.armed = registry.armed.filter(({ untilMillis }) => untilMillis === undefined || untilMillis > nowMillis)
 }

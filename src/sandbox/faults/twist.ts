@@ -71,7 +71,7 @@ const refusal = (bytes: Uint8Array, fault: Fault) => {
   return { _tag: "Checked", hash: txHash(bytes), code, text: refusals[code] ?? "" } as const
 }
 
-/** A node that does something else with a submission than it says. */
+/** A node that treats a submission differently from its answer. */
 const lyingNode = (node: LedgerNode, fault: Fault): LedgerNode => {
   switch (fault.kind) {
     case "lying_success":

@@ -84,7 +84,7 @@ const wrong = (message: string): RefusedRequest => refuseRequest(plainError("Inv
 /** The last part of a name, as the network's texts have it. */
 const field = (name: string): string => name.slice(name.lastIndexOf(".") + 1)
 
-/** A parameter that may stand once; "" where it stands empty. */
+/** A parameter that may be given once; "" if it is given empty. */
 export const scalar = (query: Query, name: string): Effect.Effect<string | undefined, RefusedRequest> => {
   const values = query.get(name)
   if (values !== undefined && values.length > 1) {

@@ -8,7 +8,7 @@ import type { SandboxError } from "../LedgerFile.ts"
 import { type HttpAnswer, parseQuery, plainError, type RefusedRequest, type Route, type World } from "./Answer.ts"
 import { admit, type RateLimiter } from "./RateLimiter.ts"
 
-/** A request, whatever carried it here. */
+/** A request, independent of its transport. */
 export interface Incoming {
   /** Path and query. */
   readonly url: string

@@ -50,7 +50,7 @@ const notFound: PerformedRequest = {
   headers: {},
 }
 
-/** A request to the network, whatever carried it here. */
+/** A request to the network, independent of its transport. */
 export interface NetworkRequest extends Omit<Incoming, "params"> {
   readonly method: string
 }

@@ -170,7 +170,7 @@ export const compareHistory = Effect.fn("Reconcile.history")(function* (keys: Re
       continue
     }
     transfers += listing.transfers.length
-    // Read from the beginning, it says nothing about where the next reading of news goes on.
+    // A listing from the beginning does not move the cursor of the next reading.
     yield* recordListing(party, { ...listing, cursor: undefined })
     const ended = (yield* findings.endedAttempts(party)).filter(
       ({ command }) => command === "transfer" || (command === "withdraw" && isWithWithdrawals),
@@ -188,7 +188,7 @@ export const compareHistory = Effect.fn("Reconcile.history")(function* (keys: Re
   return { differences, transfers, unlisted } satisfies HistoryComparison
 })
 
-/** Ends of attempts beside what is listed of them. */
+/** Attempts whose end in the journal differs from the listing. */
 const compareEnds = (
   party: string,
   ended: ReadonlyArray<EndedAttempt>,

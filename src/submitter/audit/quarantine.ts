@@ -10,7 +10,7 @@ import { ChainHeadCache, haltOnWrongChain } from "../ChainHeadCache.ts"
 
 /** Blocks beyond the network's window for which nothing is signed. */
 const quarantineBlocks = 10n
-/** Time over which a quarantine's blocks must be seen as passed: one answer of a gateway ends none. */
+/** Time over which a quarantine's last block must be seen as passed: no single answer of a gateway ends one. */
 export const passedMillis = 30_000
 const passedName = "quarantine passed"
 

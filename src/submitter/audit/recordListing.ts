@@ -154,7 +154,7 @@ export const haltOnSecondExecution = Effect.fnUntraced(function* (attempt: Attem
 const dayNanos = nanosOf(dayMillis)
 /** How far back a row is searched that gives an account's earlier balance. */
 const reachNanos = 364n * dayNanos
-/** Pages of balance rows read at most; what lies behind them is not counted. */
+/** Most pages of balance rows that are read; older debits are not counted. */
 const pagesMax = 20
 
 const keyOf = (party: string): string => `counted/${party}`

@@ -27,7 +27,7 @@ import { recordListing } from "./recordListing.ts"
 /** A gateway may correct the last minute, and rows never lead the watermark by more. */
 const settleNanos = 60_000_000_000n
 
-/** Where a key's money may go and stay its own. Only general accounts and rewards: then it never traded. */
+/** Types of the accounts of a key that never traded: general accounts and rewards. */
 const untraded: ReadonlySet<string> = new Set([general, "ACCOUNT_TYPE_VESTING_REWARDS", "ACCOUNT_TYPE_VESTED_REWARDS"])
 
 const Stored = Schema.fromJsonString(

@@ -49,7 +49,7 @@ const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt)
   if (evidence.some(({ kind }) => kind === "moved")) return true
   const listing = yield* listingOf(intent.command, attempt.party)
   if (listing === undefined || listing.transfers.some(({ id }) => id === attempt.transferId)) return true
-  // Where answers name no block, the head that their gateway told before says how far they reach.
+  // Answers without a block reach as far as their gateway's head before them.
   const height = listing.mark?.height ?? listing.reached
   const now = yield* Clock.currentTimeMillis
   const whole = listing.complete && height !== undefined && height > doubtfulUntil(attempt) ? height : undefined
@@ -75,7 +75,7 @@ const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt)
   return true
 })
 
-/** Without block headers nothing says how far an answer reaches: so long after its window an attempt is dropped. */
+/** Time after its window at which an attempt is dropped if no block header shows how far answers reach. */
 const settleMillis = 30_000
 const settleBlocks = 10n
 /** Balances further behind the newest block have stopped: the ledger's own count does not wait for them. */
@@ -84,7 +84,7 @@ const stillBlocks = 5n
 /**
  * Counts on the ledger itself how often each attempt executed: once its window is over, since no second execution comes
  * after that, and before where it was seen as done in two blocks, or the balances moved more often than payments
- * explain. Then the attempt is dropped; what the ledger lists of its key is looked at for ever.
+ * explain. Then the attempt is dropped; the listings of its key are compared for ever.
  */
 export const watchWindows = Effect.fn("Reconcile.watch")(function* () {
   const watched = yield* (yield* Findings).watched
@@ -104,9 +104,9 @@ export const watchWindows = Effect.fn("Reconcile.watch")(function* () {
 })
 
 interface Heights {
-  /** Up to which balances or, where they name none, the chain itself are known. */
+  /** Block up to which balances are known; where they name no block, that of the chain. */
   readonly balances: bigint
-  /** The same; the newest block, where balances stand still. */
+  /** The same; the newest block where balances have stopped. */
   readonly chain: bigint
 }
 
