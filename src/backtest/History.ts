@@ -1,4 +1,4 @@
-import { type BalanceChange, general, totalTypes } from "../domain/Balance.ts"
+import { accountKeyText, type BalanceChange, general, totalTypes } from "../domain/Balance.ts"
 import { millisOf, nanosOf } from "../domain/Time.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import type { WorldEvent } from "./World.ts"
@@ -69,9 +69,10 @@ const changesOf = ({ before, rows }: History): ReadonlyArray<Change> => {
   const last = new Map<string, bigint>()
   const known = new Set<string>()
   const changes: Array<Change> = []
-  const add = ({ timestamp: at, party, asset, market, type, balance }: BalanceChange) => {
+  const add = (row: BalanceChange) => {
+    const { timestamp: at, party, asset, market, type, balance } = row
     if (!totalTypes.has(type)) return
-    const key = `${party}|${asset}|${market}|${type}`
+    const key = accountKeyText(row)
     const by = balance - (last.get(key) ?? 0n)
     last.set(key, balance)
     const account = accountKey(party, asset)

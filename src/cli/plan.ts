@@ -25,12 +25,13 @@ export const planText = ({ at, knowledge, plan, difference, halt }: PlanAnswer, 
       ? "no balances: none was read yet"
       : `the balances of block ${knowledge.block}, ${knowledge.at.slice(0, 19).replace("T", " ")}Z, from ${knowledge.source}`
   const acting = plan.subjects.filter(({ verdict }) => verdict !== "holds")
+  const actingLines = acting.map((subject) => `${subject.sentence}${rehearsedText(subject)}`)
   const soon = plan.subjects.filter((subject) => subject.soon !== null)
   const idle = plan.subjects.filter((subject) => subject.verdict === "holds" && subject.soon === null)
   return [
     `${plan.file}  mode ${plan.mode}, policy ${plan.policy}; by ${seen}`,
     ...(isRunning ? [] : ["no daemon runs: computed from the balances that it stored last"]),
-    ...labelled("now", acting.length === 0 ? ["nothing is paid or asked for"] : acting.map(actingLine)),
+    ...labelled("now", acting.length === 0 ? ["nothing is paid or asked for"] : actingLines),
     ...labelled(
       "soon",
       soon.map((subject) => soonLine(subject, at)),
@@ -47,8 +48,6 @@ const rehearsedText = ({ rehearsed, trial }: PlannedSubject): string =>
 
 const idleLine = ({ sentence, trial, rehearsed }: PlannedSubject): string =>
   `${sentence}${trial ? " (on trial)" : rehearsed ? " (as if its rehearsed payments had been made)" : ""}`
-
-const actingLine = (subject: PlannedSubject): string => `${subject.sentence}${rehearsedText(subject)}`
 
 const moneyText = ({ amount, asset, from, to }: ExplainedPayment): string => `${amount} ${asset} ${from} -> ${to}`
 

@@ -78,6 +78,10 @@ export interface AccountKey {
   readonly type: string
 }
 
+/** The key as one text: in maps, and as the subject of journal entries. */
+export const accountKeyText = ({ party, asset, market, type }: AccountKey): string =>
+  [party, asset, market, type].join(" ")
+
 /**
  * One row of balance history: the balance of an account after the block at `timestamp`.
  * (timestamp, asset, party, market, type) is unique and never changes.

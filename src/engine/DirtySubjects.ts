@@ -1,4 +1,5 @@
 import { Context, Layer } from "effect"
+import { accountKeyText } from "../domain/Balance.ts"
 import { isPaying, type Rule } from "../rules/Rule.ts"
 import { ageMillis, type Snapshot } from "../rules/Snapshot.ts"
 import { subjectsIn } from "../rules/Subject.ts"
@@ -68,8 +69,6 @@ export class DirtySubjects extends Context.Service<
   })
 }
 
-const rowKey = ({ party, asset, market, type }: AccountBalance): string => `${party}|${asset}|${market}|${type}`
-
 const isSameAccount = (a: AccountBalance, b: AccountBalance): boolean =>
   a.party === b.party && a.asset === b.asset && a.market === b.market && a.type === b.type
 
@@ -84,8 +83,8 @@ const changedOf = (
   for (const [i, row] of accounts.entries()) {
     const there = before[i]
     if (there === undefined || !isSameAccount(there, row)) {
-      known ??= new Map(before.map((one) => [rowKey(one), one.balance]))
-      if (known.get(rowKey(row)) !== row.balance) changed.push(row)
+      known ??= new Map(before.map((one) => [accountKeyText(one), one.balance]))
+      if (known.get(accountKeyText(row)) !== row.balance) changed.push(row)
     } else if (there.balance !== row.balance) changed.push(row)
   }
   return changed

@@ -44,7 +44,7 @@ import { reloadConfig } from "./reload.ts"
 import { answerExplain, explainPath, json, pathOf, refusal } from "./respond.ts"
 import { connectionsMax, ListenError } from "./StatusServer.ts"
 import { readView } from "./StatusView.ts"
-import { findIntent, type HttpProblem, listIntents, receiptOf } from "./stories.ts"
+import { findIntent, type HttpProblem, isProblem, listIntents, receiptOf } from "./stories.ts"
 import { AcceptBody, ApproveTermsBody, acceptTerms, approveTerms, loadAsked } from "./termsApproval.ts"
 
 interface ControlServerOptions {
@@ -154,8 +154,6 @@ const answerOf = (done: object | HttpProblem): HttpServerResponse.HttpServerResp
   if (isProblem(done)) return refusal(done.status, done.problem, done.remedy)
   return json(done, "waits" in done ? 202 : 200)
 }
-
-const isProblem = (done: object): done is HttpProblem => "problem" in done && "remedy" in done
 
 /** Response of a verb after which loops run at once. */
 const done = (result: object | HttpProblem) => Effect.as(wake, answerOf(result))

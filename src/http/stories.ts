@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Effect, Option, Predicate } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { deadlineHeight } from "../domain/Attempt.ts"
 import { sumText } from "../domain/Decision.ts"
@@ -65,6 +65,9 @@ export interface HttpProblem {
   readonly status: number
   readonly remedy: string
 }
+
+export const isProblem = (done: unknown): done is HttpProblem =>
+  Predicate.hasProperty(done, "problem") && "remedy" in done
 
 export const problem = (text: string, status: number, remedy = 'see "cofferer intents"'): HttpProblem => ({
   problem: text,

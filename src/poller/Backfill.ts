@@ -1,6 +1,6 @@
 import { Clock, Effect, Ref } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
-import type { BalanceChange } from "../domain/Balance.ts"
+import { accountKeyText, type BalanceChange } from "../domain/Balance.ts"
 import { isoOf, millisOf, nanosOf } from "../domain/Time.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
@@ -201,14 +201,12 @@ export const readSpan = Effect.fn("Past.read")(
     const from = asked.from === at && oldest - at < silenceNanosMin ? at : aligned(oldest)
     const read = yield* readRows(treasury, { from, until, rowsMax: asked.rowsMax }, report)
     if (typeof read === "string") return { _tag: "Unreadable", detail: read }
-    const touched = new Set(read.map(keyOf))
-    const openings = (known?.openings ?? []).filter((row) => !touched.has(keyOf(row)))
+    const touched = new Set(read.map(accountKeyText))
+    const openings = (known?.openings ?? []).filter((row) => !touched.has(accountKeyText(row)))
     return { _tag: "Held", rows: read, openings: openings.map((row) => ({ ...row, timestamp: from })), from, until }
   },
   Effect.provideService(RequestPriority, "backfill"),
 )
-
-const keyOf = ({ party, asset, market, type }: BalanceChange): string => `${party}|${asset}|${market}|${type}`
 
 /** All rows, or in words why not. */
 const readRows = Effect.fnUntraced(function* (

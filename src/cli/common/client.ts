@@ -1,10 +1,10 @@
 import { existsSync, realpathSync, statSync } from "node:fs"
 import type { RequestOptions } from "node:http"
 import { join, resolve } from "node:path"
-import { Effect, Layer, Logger, Option, Predicate, Schedule, Schema } from "effect"
+import { Effect, Layer, Logger, Option, Schedule, Schema } from "effect"
 import { foreignLink, secureDataDir, thisUser } from "../../config/ownFiles.ts"
 import { socketFile } from "../../http/ControlServer.ts"
-import type { HttpProblem } from "../../http/stories.ts"
+import { type HttpProblem, isProblem } from "../../http/stories.ts"
 import { storeLayer } from "../../layers.ts"
 import { lastFiles } from "../../store/controls/starts.ts"
 import { databaseFile, layer as databaseOf } from "../../store/database/Database.ts"
@@ -220,8 +220,6 @@ export type AsJson<A> = A extends bigint
     : A extends object
       ? { [K in keyof A]: AsJson<A[K]> }
       : A
-
-const isProblem = (done: unknown): done is HttpProblem => Predicate.hasProperty(done, "problem") && "remedy" in done
 
 /** First line of a list that is read from the database because no daemon runs. */
 export const noDaemonLine = "no daemon runs here; the database says:"

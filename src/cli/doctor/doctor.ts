@@ -155,10 +155,6 @@ const workFinding = (pow: { readonly difficulty: number; readonly pastBlocks: nu
     ),
   )
 
-const stoppedSandbox = (treasury: Treasury): ReadonlyArray<DoctorFinding> => [
-  healthy("gateway", `the file's own network ${treasury.network.chainId} runs with "cofferer run --sandbox"`),
-]
-
 /** Checks the gateways, their chain and assets, the clock against their blocks, and the proof of work they ask for. */
 const networkFindings = Effect.fn("Doctor.network")(
   function* (treasury: Treasury) {
@@ -167,7 +163,9 @@ const networkFindings = Effect.fn("Doctor.network")(
     const readings = yield* Effect.forEach(gateways.all, readGateway, { concurrency: "unbounded" })
     const views = readings.map(viewOf)
     const up = readings.flatMap(({ read }) => (Result.isSuccess(read) ? [read.success] : []))
-    if (up.length === 0 && isEmbedded(treasury)) return stoppedSandbox(treasury)
+    if (up.length === 0 && isEmbedded(treasury)) {
+      return [healthy("gateway", `the file's own network ${network.chainId} runs with "cofferer run --sandbox"`)]
+    }
     const facts = { network: { ...network, gateways: views }, halts: [] }
     const names = views.filter(({ state }) => state === "up").map(({ name, height }) => `${name} at block ${height}`)
     const findings: Array<DoctorFinding> = [

@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import type { AccountKey, BalanceChange } from "../../domain/Balance.ts"
+import { type AccountKey, accountKeyText, type BalanceChange } from "../../domain/Balance.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
@@ -32,10 +32,6 @@ const DriftRow = Schema.Struct({
 export type Drift = typeof DriftRow.Type
 
 const lookbackNanos = 300_000_000_000n
-
-/** One text for one account. */
-export const accountKeyText = ({ party, asset, market, type }: AccountKey): string =>
-  [party, asset, market, type].join(" ")
 
 /** Results of comparing balance rows with the gateway's own balances. */
 export class Drifts extends Context.Service<

@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import type { AccountKey, BalanceChange } from "../../domain/Balance.ts"
+import { type AccountKey, accountKeyText, type BalanceChange } from "../../domain/Balance.ts"
 import { Big, Digits, overTuples } from "../database/columns.ts"
 import type { Sql, WriteAccess } from "../database/Sql.ts"
 
@@ -62,8 +62,6 @@ interface Grouped {
   readonly inOrder: boolean
 }
 
-const keyOf = (key: AccountKey): string => `${key.party}|${key.asset}|${key.market}|${key.type}`
-
 /** Finds the newest row of each account; of two at one time, the later in the list. */
 export const groupRows = (rows: ReadonlyArray<BalanceChange>): Grouped => {
   const newest: Array<BalanceChange> = []
@@ -71,7 +69,7 @@ export const groupRows = (rows: ReadonlyArray<BalanceChange>): Grouped => {
   const found = new Map<string, number>()
   let inOrder = true
   for (const row of rows) {
-    const key = keyOf(row)
+    const key = accountKeyText(row)
     let place = found.get(key)
     if (place === undefined) {
       place = newest.push(row) - 1
