@@ -15,7 +15,7 @@ import { agreementFlags } from "./approve.ts"
 import { gatewayOf, paginationOf, pagingFlags, readFromGateway } from "./assets.ts"
 import { withLastFiles } from "./common/client.ts"
 import { failWith, printResult, table } from "./common/output.ts"
-import { commonFlags, optionalText, setup, textArgument } from "./common/setup.ts"
+import { commonFlags, optionalOf, optionalText, setup, textArgument } from "./common/setup.ts"
 import { reasonFlag } from "./controls.ts"
 import { performAgreed } from "./ledger.ts"
 import { instantOf } from "./receipt.ts"
@@ -60,8 +60,6 @@ const Instant = Schema.String.check(
     expected: "Unix nanoseconds, or a time with its zone, such as 2026-11-21T10:00:00Z",
   }),
 )
-const instant = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withSchema(Instant), Flag.withDescription(description), Flag.optional)
 const nanosIn = (text: string): bigint => (/^[0-9]+$/.test(text) ? BigInt(text) : nanosOf(instantOf(text)?.begin ?? 0))
 
 const flags = {
@@ -72,11 +70,12 @@ const flags = {
     Flag.atLeast(0),
     Flag.withDescription("Show only accounts of this type; may be repeated"),
   ),
-  start: instant(
+  start: optionalOf(
     "start",
+    Instant,
     "From this time on: Unix nanoseconds, or a time such as 2026-11-21T10:00:00Z; default one hour ago",
   ),
-  end: instant("end", "Before this time; default: until now"),
+  end: optionalOf("end", Instant, "Before this time; default: until now"),
   ...pagingFlags,
 }
 

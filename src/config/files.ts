@@ -49,8 +49,8 @@ export const readHaltFile = (dataDir: string): Effect.Effect<string | undefined>
 
 /** The same for a daemon, whose directory was there: if it is moved away, nobody at the old place could stop it. */
 export const readLiveHalt = (dataDir: string): Effect.Effect<string | undefined> =>
-  Effect.map(readHaltFile(dataDir), (said) =>
-    said === undefined && !isThere(dataDir) ? `${dataDir} is gone; move it back, or restart at its new place` : said,
+  Effect.map(readHaltFile(dataDir), (halt) =>
+    halt === undefined && !isThere(dataDir) ? `${dataDir} is gone; move it back, or restart at its new place` : halt,
   )
 
 const haltProblem = (dataDir: string, act: "written" | "removed", remedy: string) => (error: unknown) =>

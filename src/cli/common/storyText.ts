@@ -32,92 +32,92 @@ export type Story = AsJson<Exclude<Effect.Success<ReturnType<typeof storyWithApp
 
 type Body = Readonly<Record<string, unknown>>
 
-const said = (value: unknown): string => (value === undefined || value === null ? "" : String(value))
-const short = (hash: unknown): string => `${said(hash).slice(0, 12)}..`
-const behind = (word: string, value: unknown): string => (said(value) === "" ? "" : `${word}${said(value)}`)
+const textOf = (value: unknown): string => (value === undefined || value === null ? "" : String(value))
+const short = (hash: unknown): string => `${textOf(hash).slice(0, 12)}..`
+const prefixed = (word: string, value: unknown): string => (textOf(value) === "" ? "" : `${word}${textOf(value)}`)
 
 /** A journal's number of base units, in units of the asset; "?" if it is none. */
 const units = (value: unknown, decimals: number, format: (units: bigint, decimals: number) => string): string =>
-  /^[0-9]{1,78}$/.test(said(value)) ? format(BigInt(said(value)), decimals) : "?"
+  /^[0-9]{1,78}$/.test(textOf(value)) ? format(BigInt(textOf(value)), decimals) : "?"
 
 const permitOf = (body: Body, decimals: number): string => {
-  if (body["line"] === undefined) return `policy ${said(body["policy"])} has no line that permits it`
+  if (body["line"] === undefined) return `policy ${textOf(body["policy"])} has no line that permits it`
   const level = (name: string) => units(body[name], decimals, formatLevel)
-  const limits = `${level("perTransfer")} each, ${level("per24h")} and ${said(body["transfersPer24h"])} ${said(body["transfersPer24h"]) === "1" ? "transfer" : "transfers"} in 24 h`
-  return `policy ${said(body["policy"])} line ${said(body["line"])} permits ${limits}`
+  const limits = `${level("perTransfer")} each, ${level("per24h")} and ${textOf(body["transfersPer24h"])} ${textOf(body["transfersPer24h"]) === "1" ? "transfer" : "transfers"} in 24 h`
+  return `policy ${textOf(body["policy"])} line ${textOf(body["line"])} permits ${limits}`
 }
 
 const outcomes: Readonly<Record<string, string>> = { framing: "in the wrong wire form", ambiguous: "no usable answer" }
 const evidences: Readonly<Record<string, string>> = { silent: "no usable answer", moved: "money moved" }
 
 /** Outcome of a send, in words that name the fault. */
-const outcomeOf = ({ outcome }: Body): Body[string] => outcomes[said(outcome)] ?? outcome
+const outcomeOf = ({ outcome }: Body): Body[string] => outcomes[textOf(outcome)] ?? outcome
 
 const ofAttempt = (body: Body): string => {
-  const name = `attempt ${said(body["k"])}`
+  const name = `attempt ${textOf(body["k"])}`
   switch (body["state"]) {
     case "signed": {
-      const end = BigInt(said(body["anchorHeight"])) + BigInt(said(body["windowBlocks"]))
-      return `${name} on block ${said(body["anchorHeight"])}, valid to block ${end}; transfer ${short(body["transferId"])}`
+      const end = BigInt(textOf(body["anchorHeight"])) + BigInt(textOf(body["windowBlocks"]))
+      return `${name} on block ${textOf(body["anchorHeight"])}, valid to block ${end}; transfer ${short(body["transferId"])}`
     }
     case "sending": {
-      const where = `${said(body["gateway"])} in the ${said(body["framing"])} wire form`
-      return `${name}: send ${said(body["n"])} to ${where}, tx ${short(body["txHash"])}`
+      const where = `${textOf(body["gateway"])} in the ${textOf(body["framing"])} wire form`
+      return `${name}: send ${textOf(body["n"])} to ${where}, tx ${short(body["txHash"])}`
     }
     default:
-      return `${name}${behind(": ", body["detail"] ?? outcomeOf(body))}`
+      return `${name}${prefixed(": ", body["detail"] ?? outcomeOf(body))}`
   }
 }
 
 /** One journal entry as a word and a sentence. */
 const entryText = (kind: string, body: Body, story: Story): readonly [word: string, sentence: string] => {
   const { decimals } = story
-  const k = `attempt ${said(body["k"])}`
+  const k = `attempt ${textOf(body["k"])}`
   switch (kind) {
     case "intent": {
       const charged = body["fee"] === undefined ? "" : `fee ${units(body["fee"], decimals, formatAmount)}`
-      const fee = said(body["detail"]).includes(charged) ? "" : `; ${charged}`
-      const by = body["author"] === undefined ? "" : ` (${said(body["verb"])} by ${said(body["author"])})`
-      return [said(body["state"]), `${said(body["detail"])}${fee}${by}`]
+      const fee = textOf(body["detail"]).includes(charged) ? "" : `; ${charged}`
+      const by = body["author"] === undefined ? "" : ` (${textOf(body["verb"])} by ${textOf(body["author"])})`
+      return [textOf(body["state"]), `${textOf(body["detail"])}${fee}${by}`]
     }
     case "decision":
       return [
         "decision",
-        `${said(body["rule"])}: ${said(body["sentence"])}; ${permitOf(body, decimals)}${codeIn(body["code"])}`,
+        `${textOf(body["rule"])}: ${textOf(body["sentence"])}; ${permitOf(body, decimals)}${codeIn(body["code"])}`,
       ]
     case "permit":
-      return ["permitted", `${k} by policy ${said(body["policy"])} line ${said(body["line"])}`]
+      return ["permitted", `${k} by policy ${textOf(body["policy"])} line ${textOf(body["line"])}`]
     case "signature":
       return [
         "signature",
-        `${k} by policy ${said(body["policy"])} line ${said(body["line"])}; digest ${short(body["digest"])}`,
+        `${k} by policy ${textOf(body["policy"])} line ${textOf(body["line"])}; digest ${short(body["digest"])}`,
       ]
     case "config": {
-      const names = `${said(body["symbol"])} (${said(body["decimals"])} decimals) ${said(body["fromName"])}`
-      return ["names", `in the configuration in force: ${names} -> ${said(body["toName"])}`]
+      const names = `${textOf(body["symbol"])} (${textOf(body["decimals"])} decimals) ${textOf(body["fromName"])}`
+      return ["names", `in the configuration in force: ${names} -> ${textOf(body["toName"])}`]
     }
     case "attempt":
-      return [said(body["state"]), ofAttempt(body)]
+      return [textOf(body["state"]), ofAttempt(body)]
     case "work":
-      return ["work", `${k}: nonce ${said(body["nonce"])}, tid ${short(body["tid"])}`]
+      return ["work", `${k}: nonce ${textOf(body["nonce"])}, tid ${short(body["tid"])}`]
     case "send": {
-      const answer = `${said(outcomeOf(body))}${behind(", code ", body["code"])}${behind(": ", body["data"])}`
-      return ["answer", `${k}, send ${said(body["n"])}: ${answer}`]
+      const answer = `${textOf(outcomeOf(body))}${prefixed(", code ", body["code"])}${prefixed(": ", body["data"])}`
+      return ["answer", `${k}, send ${textOf(body["n"])}: ${answer}`]
     }
     case "evidence":
       return [
         "evidence",
-        `${k}: ${evidences[said(body["kind"])] ?? said(body["kind"])}${behind(" at block ", body["height"])}${behind(": ", body["detail"])}`,
+        `${k}: ${evidences[textOf(body["kind"])] ?? textOf(body["kind"])}${prefixed(" at block ", body["height"])}${prefixed(": ", body["detail"])}`,
       ]
     case "approval":
       return [
         "approval",
-        `${said(body["operator"])}${behind(" of ", readPaymentTerms(said(body["text"]))?.group)}; key ${short(body["key"])}`,
+        `${textOf(body["operator"])}${prefixed(" of ", readPaymentTerms(textOf(body["text"]))?.group)}; key ${short(body["key"])}`,
       ]
     case "refusal":
-      return ["refusal", `the signer refused ${k} (${said(body["refusal"])}): ${said(body["detail"])}`]
+      return ["refusal", `the signer refused ${k} (${textOf(body["refusal"])}): ${textOf(body["detail"])}`]
     default:
-      return [kind, said(body["detail"]) || JSON.stringify(body)]
+      return [kind, textOf(body["detail"]) || JSON.stringify(body)]
   }
 }
 

@@ -28,17 +28,17 @@ const withholdNow = ({ prototype }: typeof Intl.DateTimeFormat): void => {
   const { apply } = Reflect
   const format = Object.getOwnPropertyDescriptor(prototype, "format")?.get
   const { formatToParts } = prototype
-  const told = (date: unknown) => (date === undefined ? refuse("Intl.DateTimeFormat without a date") : date)
+  const dated = (date: unknown) => (date === undefined ? refuse("Intl.DateTimeFormat without a date") : date)
   Object.defineProperty(prototype, "format", {
     get(this: Intl.DateTimeFormat) {
       const own = apply(format!, this, []) as (date: unknown) => string
-      return (date: unknown) => own(told(date))
+      return (date: unknown) => own(dated(date))
     },
     configurable: false,
   })
   Object.defineProperty(prototype, "formatToParts", {
     value(this: Intl.DateTimeFormat, date: unknown): unknown {
-      return apply(formatToParts, this, [told(date)])
+      return apply(formatToParts, this, [dated(date)])
     },
     configurable: false,
     writable: false,

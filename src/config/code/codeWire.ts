@@ -104,13 +104,13 @@ export const decode = (wire: unknown, functionOf: (f: number) => unknown): unkno
   return walk(wire, 0)
 }
 
-const plainOf = (kind: string, said: string): unknown => {
+const plainOf = (kind: string, text: string): unknown => {
   if (kind === "undefined") return undefined
   if (kind === "null") return null
-  if (kind === "number") return Number(said)
-  if (kind === "boolean") return said === "true"
-  if (kind === "symbol") return Symbol(said.replace(/^Symbol\((.*)\)$/s, "$1"))
-  if (kind === "bigint" && /^-?[0-9]{1,400}$/.test(said)) return BigInt(said)
+  if (kind === "number") return Number(text)
+  if (kind === "boolean") return text === "true"
+  if (kind === "symbol") return Symbol(text.replace(/^Symbol\((.*)\)$/s, "$1"))
+  if (kind === "bigint" && /^-?[0-9]{1,400}$/.test(text)) return BigInt(text)
   throw new Error("not an answer of the runner")
 }
 
@@ -120,10 +120,10 @@ const wordsMax = 4_000
 export const thrownBy = (error: unknown): Thrown => {
   try {
     const isError = error instanceof Error
-    const said = isError ? error.message : String(error)
+    const message = isError ? error.message : String(error)
     const { stack, code } = (isError ? error : {}) as { readonly stack?: unknown; readonly code?: unknown }
     return {
-      message: String(said).slice(0, wordsMax),
+      message: String(message).slice(0, wordsMax),
       stack: String(stack).slice(0, wordsMax),
       code: String(code ?? "").slice(0, 100),
     }

@@ -229,7 +229,7 @@ const makeRaise = (sql: Sql, { receiversFor, grouping }: Receiving) => {
       yield* sql.write`UPDATE alerts AS a SET ended_at = ${at} WHERE ended_at IS NULL AND ${isUnder(sql, dedup)}`
     }
     const { heard, isSilenced } = yield* receiversOf(sql, resolves)
-    // Who did not hear of the alert needs not hear of its end.
+    // Receivers that did not get the alert need no all-clear.
     if (isSilenced) return true
     const named = [...to, ...heard]
     const silences = isOver ? [] : yield* silencesAt(sql, at)
@@ -281,7 +281,7 @@ export class AlertQueue extends Context.Service<
     readonly setAside: (delivery: Delivery) => Effect.Effect<void, StoreError>
     /** Notes that the receiver takes nothing: all that is not set aside waits. */
     readonly postpone: (receiver: string, nextAt: number) => Effect.Effect<void, StoreError>
-    /** Notes a try before it is made: where the store takes nothing, nobody is told the same again and again. */
+    /** Notes a try before it is made: while the store takes no writes, no receiver gets the same message repeatedly. */
     readonly begin: (delivery: Delivery, nextAt: number) => Effect.Effect<void, StoreError>
     /** Notes that the receiver has it; `error` names the addresses that it does not reach. */
     readonly delivered: (delivery: Delivery, error?: string) => Effect.Effect<void, StoreError>

@@ -158,13 +158,13 @@ export class Connections extends Context.Service<
             Effect.tap(inRealTime(pool.get), (session) => {
               if (treasuries.get(session) === treasury) return Effect.void
               treasuries.delete(session)
-              return ask(session, `SELECT set_config('${treasurySetting}', $1, false), pg_backend_pid()`, [
+              return query(session, `SELECT set_config('${treasurySetting}', $1, false), pg_backend_pid()`, [
                 treasury,
               ]).pipe(
                 Effect.flatMap(([row]) =>
                   row?.[1] === session.processId
                     ? Effect.sync(() => treasuries.set(session, treasury))
-                    : refused("a pooler lies between, which mixes sessions up; connect to PostgreSQL itself"),
+                    : refuseStore("a pooler lies between, which mixes sessions up; connect to PostgreSQL itself"),
                 ),
               )
             }),
@@ -173,12 +173,12 @@ export class Connections extends Context.Service<
     )
 }
 
-export const failure = (cause: Error, message = cause.message) =>
+export const sqlFailure = (cause: Error, message = cause.message) =>
   new SqlError.SqlError({ reason: new SqlError.UnknownError({ cause, message, operation: "postgres" }) })
 
-export const refused = (why: string) => Effect.fail(failure(new StoreRefusal("refused", why)))
+export const refuseStore = (why: string) => Effect.fail(sqlFailure(new StoreRefusal("refused", why)))
 
-export const silent = Effect.andThen(
+export const answerTimeout = Effect.andThen(
   realSleep(answerMillis),
   Effect.fail(
     new SqlError.SqlError({
@@ -191,9 +191,9 @@ export const silent = Effect.andThen(
   ),
 )
 
-export const ask = (session: PgConnection, sql: string, params: ReadonlyArray<unknown> = []) =>
-  Effect.raceFirst(session.queryValues(sql, params), silent)
+export const query = (session: PgConnection, sql: string, params: ReadonlyArray<unknown> = []) =>
+  Effect.raceFirst(session.queryValues(sql, params), answerTimeout)
 
 /** Ends the transaction that a failure left open: the session goes back to the pool. */
-export const closing = <A, E>(at: PgConnection, effect: Effect.Effect<A, E>) =>
-  Effect.onError(effect, () => Effect.ignore(ask(at, "ROLLBACK")))
+export const rollbackOnError = <A, E>(at: PgConnection, effect: Effect.Effect<A, E>) =>
+  Effect.onError(effect, () => Effect.ignore(query(at, "ROLLBACK")))

@@ -5,15 +5,15 @@ import { Context, Effect, Layer, Option, Redacted, Result, Semaphore, Stream } f
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
 import {
-  ask,
+  answerTimeout,
   Connections,
-  closing,
-  failure,
   type LeaseTerms,
   type PostgresOptions,
-  refused,
+  query,
+  refuseStore,
+  rollbackOnError,
   type StoreAccess,
-  silent,
+  sqlFailure,
   usualTerms,
 } from "./Connections.ts"
 import { markOf, movedQuery } from "./moved.ts"
@@ -62,15 +62,15 @@ const makeTransactions = ({
 }) => {
   const lost = () => {
     held.isLost = true
-    return failure(new StoreRefusal("lost", `another process has the lease of ${treasury}`))
+    return sqlFailure(new StoreRefusal("lost", `another process has the lease of ${treasury}`))
   }
   /** The database lacks our last commits. The store then opens again, and is found to be a restored backup. */
   const shrunk = () => {
     held.deadline = 0
-    return failure(new StoreRefusal("unknown", `the database of ${treasury} lacks what was written last`))
+    return sqlFailure(new StoreRefusal("unknown", `the database of ${treasury} lacks what was written last`))
   }
   const locked = (at: PgConnection, text: string) =>
-    ask(at, text, [held.holder, held.epoch]).pipe(
+    query(at, text, [held.holder, held.epoch]).pipe(
       Effect.flatMap(([row]) =>
         row === undefined ? Effect.fail(lost()) : Effect.succeed([Number(row[0]), row[1]] as const),
       ),
@@ -80,18 +80,18 @@ const makeTransactions = ({
   const begin = Effect.fnUntraced(function* (at: PgConnection) {
     const asked = performance.now()
     if (access === "reader") {
-      yield* ask(at, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+      yield* query(at, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
       return { count: 0, deadline: 0 }
     }
-    yield* ask(at, "BEGIN READ WRITE")
+    yield* query(at, "BEGIN READ WRITE")
     if (access === "guest") {
-      yield* closing(
+      yield* rollbackOnError(
         at,
         Effect.gen(function* () {
-          yield* ask(at, leaseRow)
-          yield* ask(at, "UPDATE leases SET guests = guests + 1")
-          const moved = markOf(yield* ask(at, movedQuery))
-          if (moved !== undefined) return yield* refused(moved.text)
+          yield* query(at, leaseRow)
+          yield* query(at, "UPDATE leases SET guests = guests + 1")
+          const moved = markOf(yield* query(at, movedQuery))
+          if (moved !== undefined) return yield* refuseStore(moved.text)
         }),
       )
       // The holder may have written since: its halts are not those that were read before.
@@ -103,7 +103,7 @@ const makeTransactions = ({
       `UPDATE leases SET transactions = transactions + 1, until = ${serverMillis} + ${lastsMillis}
         WHERE holder = $1 AND epoch = $2 AND until > 0 RETURNING transactions, guests`,
     )
-    const [count, guests] = yield* closing(
+    const [count, guests] = yield* rollbackOnError(
       at,
       Effect.tap(counting, ([found]) => (found > held.count ? Effect.void : Effect.fail(shrunk()))),
     )
@@ -117,12 +117,12 @@ const makeTransactions = ({
   const isDurable = (count: number) =>
     Effect.gen(function* () {
       const at = yield* session(treasury)
-      yield* ask(at, "BEGIN READ WRITE")
-      const [found] = yield* closing(
+      yield* query(at, "BEGIN READ WRITE")
+      const [found] = yield* rollbackOnError(
         at,
         locked(at, "SELECT transactions FROM leases WHERE holder = $1 AND epoch = $2 FOR UPDATE"),
       )
-      yield* ask(at, "ROLLBACK")
+      yield* query(at, "ROLLBACK")
       return found >= count
     }).pipe(Effect.scoped)
 
@@ -135,7 +135,7 @@ const makeTransactions = ({
       const found = yield* Effect.result(isDurable(count))
       if (Result.isSuccess(found)) return yield* found.success ? Effect.void : error
       if (performance.now() > end || !isTransient(found.failure)) {
-        return yield* failure(
+        return yield* sqlFailure(
           new StoreRefusal("unknown", `nobody knows if a COMMIT succeeded: ${found.failure.message}`),
         )
       }
@@ -157,7 +157,7 @@ const connectionOf = (
     how: (at: PgConnection, text: string, params: ReadonlyArray<unknown>) => Effect.Effect<A, SqlError.SqlError>,
   ) => {
     const written = tablesWritten(sql)
-    const asked = lend((at) => Effect.raceFirst(how(at, textOf(sql), params.map(bind)), silent))
+    const asked = lend((at) => Effect.raceFirst(how(at, textOf(sql), params.map(bind)), answerTimeout))
     return written === undefined
       ? asked
       : Effect.ensuring(
@@ -254,8 +254,8 @@ const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, te
 
 /** PostgreSQL answers ROLLBACK to the COMMIT of a transaction in which a statement failed. */
 const commitOf = (at: PgConnection) =>
-  Effect.flatMap(Effect.raceFirst(at.query("COMMIT"), silent), ({ command }) =>
-    command === "ROLLBACK" ? Effect.fail(failure(new Error("a statement of the transaction failed"))) : Effect.void,
+  Effect.flatMap(Effect.raceFirst(at.query("COMMIT"), answerTimeout), ({ command }) =>
+    command === "ROLLBACK" ? Effect.fail(sqlFailure(new Error("a statement of the transaction failed"))) : Effect.void,
   )
 
 /** The client of one treasury, what it writes, and its lease, which is renewed until the scope ends. */

@@ -2,15 +2,15 @@ import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import { Effect, Queue } from "effect"
 import type { SqlError } from "effect/sql"
 import {
-  ask,
   Connections,
-  closing,
-  failure,
   type LeaseHolder,
   type LeaseTerms,
   type PostgresOptions,
-  refused,
+  query,
+  refuseStore,
   releasesChannel,
+  rollbackOnError,
+  sqlFailure,
 } from "./Connections.ts"
 import { pgDefinitions, pgVersion, toThisVersion } from "./pgSchema.ts"
 import { Sql } from "./Sql.ts"
@@ -58,7 +58,7 @@ const serverProblem = ([row]: ReadonlyArray<ReadonlyArray<unknown>>): string | u
 
 /** Another version made the tables, and this one cannot change them. */
 const otherVersion = (found: number, file: string) =>
-  refused(
+  refuseStore(
     found > pgVersion
       ? `a newer version made the tables of ${file} (${found}, not ${pgVersion}); run that version here as well`
       : `an older version made the tables of ${file} (${found}, not ${pgVersion}); run that version, or begin in an ` +
@@ -66,41 +66,41 @@ const otherVersion = (found: number, file: string) =>
   )
 
 const migrate = Effect.fnUntraced(function* (at: PgConnection, file: string) {
-  yield* ask(at, toThisVersion.begin)
-  const [row] = yield* ask(at, `SELECT holder FROM leases WHERE until >= ${serverMillis} LIMIT 1`)
+  yield* query(at, toThisVersion.begin)
+  const [row] = yield* query(at, `SELECT holder FROM leases WHERE until >= ${serverMillis} LIMIT 1`)
   if (row !== undefined) {
     const remedy = "stop every process of the older version first, then start this one"
-    return yield* refused(`${row[0]} runs treasuries by the older tables of ${file}; ${remedy}`)
+    return yield* refuseStore(`${row[0]} runs treasuries by the older tables of ${file}; ${remedy}`)
   }
-  yield* Effect.forEach(toThisVersion.end, (text) => ask(at, text), { discard: true })
+  yield* Effect.forEach(toThisVersion.end, (text) => query(at, text), { discard: true })
 })
 
 const prepareDatabase = Effect.fnUntraced(function* (at: PgConnection, { access, urlFile = "its address" }: Prepared) {
   const problem = serverProblem(
-    yield* ask(
+    yield* query(
       at,
       `SELECT current_setting('server_version_num')::bigint, current_setting('fsync'),
         current_setting('synchronous_commit'), current_setting('full_page_writes'), pg_is_in_recovery(),
         (SELECT bool_or(rolsuper OR rolbypassrls) FROM pg_roles WHERE rolname IN (current_user, session_user))`,
     ),
   )
-  if (problem !== undefined) return yield* refused(problem)
-  yield* ask(at, "BEGIN READ WRITE")
+  if (problem !== undefined) return yield* refuseStore(problem)
+  yield* query(at, "BEGIN READ WRITE")
   // One process makes the tables, others wait for it.
-  yield* ask(at, "SELECT pg_advisory_xact_lock(hashtext('cofferer'))")
-  const [[isThere] = []] = yield* ask(at, "SELECT to_regclass('cofferer_schema') IS NOT NULL")
+  yield* query(at, "SELECT pg_advisory_xact_lock(hashtext('cofferer'))")
+  const [[isThere] = []] = yield* query(at, "SELECT to_regclass('cofferer_schema') IS NOT NULL")
   if (isThere === 1) {
-    const [[version] = []] = yield* ask(at, "SELECT version FROM cofferer_schema")
+    const [[version] = []] = yield* query(at, "SELECT version FROM cofferer_schema")
     const isBefore = version === pgVersion - 1
     if (version !== pgVersion && !isBefore) return yield* otherVersion(Number(version), urlFile)
     // A reader does not migrate: the version before has all that it reads.
     if (isBefore && access !== "reader") yield* migrate(at, urlFile)
   } else {
-    yield* Effect.forEach(pgDefinitions, (text) => ask(at, text), { discard: true })
-    yield* ask(at, "CREATE TABLE cofferer_schema (version BIGINT NOT NULL)")
-    yield* ask(at, "INSERT INTO cofferer_schema VALUES ($1)", [pgVersion])
+    yield* Effect.forEach(pgDefinitions, (text) => query(at, text), { discard: true })
+    yield* query(at, "CREATE TABLE cofferer_schema (version BIGINT NOT NULL)")
+    yield* query(at, "INSERT INTO cofferer_schema VALUES ($1)", [pgVersion])
   }
-  yield* ask(at, "COMMIT")
+  yield* query(at, "COMMIT")
 })
 
 type Prepared = Pick<PostgresOptions, "access" | "urlFile">
@@ -120,9 +120,9 @@ const takeLease = Effect.fnUntraced(function* (
   silent: OtherLease | undefined,
 ) {
   const asked = performance.now()
-  yield* ask(at, "BEGIN READ WRITE")
-  yield* ask(at, leaseRow)
-  const [row] = yield* ask(
+  yield* query(at, "BEGIN READ WRITE")
+  yield* query(at, leaseRow)
+  const [row] = yield* query(
     at,
     `UPDATE leases SET former = holder, former_until = until, holder = $1, epoch = epoch + 1, since = ${serverMillis},
       until = ${serverMillis} + ${lastsMillis}
@@ -130,7 +130,7 @@ const takeLease = Effect.fnUntraced(function* (
       RETURNING epoch, former, former_until, guests, transactions`,
     [holder, silent?.epoch ?? null, silent?.writes ?? null],
   )
-  yield* ask(at, "COMMIT")
+  yield* query(at, "COMMIT")
   if (row === undefined) return undefined
   const from = String(row[1])
   const takeover: Takeover = { from, to: holder, how: row[2] === 0 ? "handed_over" : "expired" }
@@ -148,7 +148,7 @@ const takeLease = Effect.fnUntraced(function* (
 /** Makes the tables of a new database. Fails where payments cannot rely on it. */
 export const usePostgres = Effect.fnUntraced(function* (treasury: string, options: Prepared) {
   const { session } = yield* Connections
-  yield* Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, prepareDatabase(at, options))))
+  yield* Effect.scoped(Effect.flatMap(session(treasury), (at) => rollbackOnError(at, prepareDatabase(at, options))))
 })
 
 /** Milliseconds between two reads of a lease that another process has; longer if the database announces its release. */
@@ -164,7 +164,7 @@ interface OtherLease extends LeaseHolder {
 
 /** The lease, if another process has it. Only reads, so that processes that wait do not lock the row. */
 const otherLease = Effect.fnUntraced(function* (at: PgConnection, holder: string) {
-  const [row] = yield* ask(
+  const [row] = yield* query(
     at,
     `SELECT holder, since, epoch, transactions FROM leases WHERE until >= ${serverMillis} AND holder <> $1`,
     [holder],
@@ -182,7 +182,7 @@ export const openLease = Effect.fnUntraced(function* (
   const { session, releases, taking } = yield* Connections
   const end = performance.now() + terms.waitMillis
   const inSession = <A>(use: (at: PgConnection) => Effect.Effect<A, SqlError.SqlError>) =>
-    withRetry(Effect.scoped(Effect.flatMap(session(treasury), (at) => closing(at, use(at)))))
+    withRetry(Effect.scoped(Effect.flatMap(session(treasury), (at) => rollbackOnError(at, use(at)))))
   const take = (silent: OtherLease | undefined) =>
     Effect.suspend(() => {
       taking.add(treasury)
@@ -212,7 +212,7 @@ export const openLease = Effect.fnUntraced(function* (
       if (other !== undefined) yield* onWait(other)
     } else if (performance.now() > end) {
       const text = `${treasury} is run by another process, ${other?.name}; use that one, or stop it`
-      return yield* failure(new StoreRefusal("busy", text))
+      return yield* sqlFailure(new StoreRefusal("busy", text))
     }
     isReleased = yield* wait
   }
@@ -223,10 +223,10 @@ export const releaseLease = (treasury: string, held: Held) =>
   Effect.gen(function* () {
     held.isLost = true
     const at = yield* (yield* Connections).session(treasury)
-    yield* ask(at, "BEGIN READ WRITE")
-    yield* ask(at, "UPDATE leases SET until = 0 WHERE holder = $1 AND epoch = $2", [held.holder, held.epoch])
-    yield* ask(at, "SELECT pg_notify($1, $2)", [releasesChannel, treasury])
-    yield* ask(at, "COMMIT")
+    yield* query(at, "BEGIN READ WRITE")
+    yield* query(at, "UPDATE leases SET until = 0 WHERE holder = $1 AND epoch = $2", [held.holder, held.epoch])
+    yield* query(at, "SELECT pg_notify($1, $2)", [releasesChannel, treasury])
+    yield* query(at, "COMMIT")
   }).pipe(Effect.scoped, withRetry, Effect.ignore)
 
 /** The process that runs the treasury, of those that share its store; undefined where none does, or none shares it. */
