@@ -34,7 +34,7 @@ import { Journal } from "./store/journal/Journal.ts"
 import { ChainState } from "./store/network/ChainState.ts"
 import { Listings } from "./store/network/Listings.ts"
 import { Clearance } from "./store/payments/Clearance.ts"
-import { Findings, Tags } from "./store/payments/Findings.ts"
+import { LedgerAudit, Tags } from "./store/payments/LedgerAudit.ts"
 import { Outbox } from "./store/payments/Outbox.ts"
 import { SpendLog } from "./store/payments/SpendLog.ts"
 import { RuleStates } from "./store/rules/RuleStates.ts"
@@ -111,7 +111,7 @@ export const storeLayer = (options: StorePlace & Partial<Pick<DaemonOptions, "mo
     Listings.layerNoDeps,
     SpendLog.layerNoDeps,
     Controls.layerNoDeps,
-    Findings.layerNoDeps,
+    LedgerAudit.layerNoDeps,
     Observations.layerNoDeps,
     RuleStates.layerNoDeps,
   )

@@ -22,7 +22,7 @@ import { holdsOf } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { checkDiskSpace } from "../store/database/DiskSpace.ts"
 import { Listings } from "../store/network/Listings.ts"
-import { Findings, listedBefore } from "../store/payments/Findings.ts"
+import { LedgerAudit, listedBefore } from "../store/payments/LedgerAudit.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent, logPayment } from "../telemetry/Logging.ts"
 import { decisionEntry, intentIdOf } from "./record.ts"
@@ -77,7 +77,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
   const { rule, subject: idempotencyKey, payment, submittedBy: author } = intent
   const recorded = yield* (yield* Database).write(recordOnce(treasury, intent))
   if (recorded.created) yield* logEvent("payment submitted", { ...logPayment(intent), idempotencyKey, author })
-  const oldest = (yield* (yield* Findings).oldestListed).get(payment.fromKey)
+  const oldest = (yield* (yield* LedgerAudit).oldestListed).get(payment.fromKey)
   const listedSince = oldest === undefined ? null : isoOf(oldest)
   const holds = yield* holdsOf({ rule, payment, state: recorded.state })
   return { ...recorded, listedSince, held: holds.map(({ text }) => text) } satisfies Submitted

@@ -14,7 +14,7 @@ import { Observations } from "../store/balances/Observations.ts"
 import { DiskSpace } from "../store/database/DiskSpace.ts"
 import { ChainState } from "../store/network/ChainState.ts"
 import { Listings } from "../store/network/Listings.ts"
-import { Findings } from "../store/payments/Findings.ts"
+import { LedgerAudit } from "../store/payments/LedgerAudit.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -185,10 +185,10 @@ const setLimits = Effect.fnUntraced(function* (treasury: Treasury) {
   }
 })
 
-/** Findings on the ledger that no person has acknowledged yet. */
+/** LedgerAudit on the ledger that no person has acknowledged yet. */
 const setFindings = Effect.fnUntraced(function* (treasury: Treasury) {
   const metrics = yield* Metrics
-  const { duplicates, unacknowledged } = yield* Findings
+  const { duplicates, unacknowledged } = yield* LedgerAudit
   metrics.duplicateExecutions.set({ treasury: treasury.name }, (yield* duplicates).length)
   const unknown = yield* unacknowledged
   for (const { name, publicKey, signer } of treasury.parties.values()) {

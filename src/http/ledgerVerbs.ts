@@ -14,7 +14,7 @@ import { Controls } from "../store/controls/Controls.ts"
 import { databaseFile } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
-import { Findings, type UnrecognizedTransfer } from "../store/payments/Findings.ts"
+import { LedgerAudit, type UnrecognizedTransfer } from "../store/payments/LedgerAudit.ts"
 import { type AuditRequest, adopt, compareHistory, recover } from "../submitter/audit/adopt.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
@@ -46,7 +46,7 @@ const transferOf =
 
 /** Start of each paying key's listing: payments that a lost store made earlier are not recognized. */
 const reachOf = Effect.fnUntraced(function* (place: StoreOwner) {
-  const oldest = yield* (yield* Findings).oldestListed
+  const oldest = yield* (yield* LedgerAudit).oldestListed
   const payers = [...place.treasury.parties.values()].filter(({ signer }) => signer !== undefined)
   return payers.map(({ name, publicKey }) => {
     const at = oldest.get(publicKey)

@@ -18,7 +18,7 @@ import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
-import { Findings } from "../store/payments/Findings.ts"
+import { LedgerAudit } from "../store/payments/LedgerAudit.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
@@ -164,7 +164,7 @@ const endOf = Effect.fnUntraced(function* (intent: Intent) {
 /** A payment of the account that is open, or whose bytes could still execute: its rows may be in doubt. */
 const underWay = Effect.fnUntraced(function* ({ party, asset }: Account, height: bigint) {
   const outbox = yield* Outbox
-  const watched = (yield* (yield* Findings).watched).filter((attempt) => height <= deadlineHeight(attempt) + 1n)
+  const watched = (yield* (yield* LedgerAudit).watched).filter((attempt) => height <= deadlineHeight(attempt) + 1n)
   const sent = yield* Effect.forEach(watched, ({ intentId }) => outbox.byId(intentId))
   const payments = [...(yield* outbox.open), ...(yield* outbox.unmoved), ...sent.flatMap(Option.toArray)]
   return payments.find(

@@ -10,7 +10,7 @@ import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { ChainState } from "../store/network/ChainState.ts"
-import { Findings } from "../store/payments/Findings.ts"
+import { LedgerAudit } from "../store/payments/LedgerAudit.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { anewKey } from "./bridgeGap.ts"
@@ -44,7 +44,7 @@ const endWatches = Effect.fnUntraced(function* (chainId: string, height: bigint)
   for (const intent of yield* outbox.unmoved) {
     const attempt = (yield* outbox.attempts(intent.id)).find(({ state }) => state === "confirmed")
     if (attempt === undefined || attempt.chainId !== chainId || attempt.anchorHeight <= height) continue
-    yield* (yield* Findings).endWatch(attempt)
+    yield* (yield* LedgerAudit).endWatch(attempt)
     yield* raise("payment_left_paid", { ...paymentFacts(intent), state: "confirmed" })
   }
 })

@@ -23,7 +23,7 @@ import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { Clearance } from "../store/payments/Clearance.ts"
-import { Findings } from "../store/payments/Findings.ts"
+import { LedgerAudit } from "../store/payments/LedgerAudit.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
@@ -64,7 +64,7 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
  * database did. It is then confirmed as if it had been sent here. Returns true if so.
  */
 const noteSentElsewhere = Effect.fnUntraced(function* (attempt: Attempt) {
-  if ((yield* (yield* Findings).countExecutions(attempt.transferId)) === 0) return false
+  if ((yield* (yield* LedgerAudit).countExecutions(attempt.transferId)) === 0) return false
   yield* noteLostSend(attempt)
   return true
 })
@@ -83,7 +83,7 @@ const listMillisMin = 10_000
  * window is over. Undefined: not read.
  */
 const listedSighting = Effect.fnUntraced(function* ({ intent, attempt, height }: Live) {
-  const executions = yield* (yield* Findings).countExecutions(attempt.transferId)
+  const executions = yield* (yield* LedgerAudit).countExecutions(attempt.transferId)
   if (executions === 0 && !isOver(attempt, height)) return undefined
   const clock = yield* Clock.currentTimeMillis
   if (!(yield* (yield* AuditMemory).claimDue(`list/${attempt.transferId}`, clock, listMillisMin))) return undefined
@@ -112,7 +112,7 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   for (const { value } of answers)
     yield* recordListing(attempt.party, isAlone ? value : { ...value, cursor: undefined })
   // A node that was restored without its history lists fewer transfers than an earlier listing.
-  const newest = yield* (yield* Findings).newestListed(attempt.party, command)
+  const newest = yield* (yield* LedgerAudit).newestListed(attempt.party, command)
   const listings = answers.map(({ value: { mark, complete, transfers } }) => ({
     height: mark?.height,
     complete: complete && (newest === undefined || transfers.some(({ id }) => id === newest)),
@@ -164,10 +164,10 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
   const isVisible = other === undefined && intent.command === "transfer"
   const movement = isVisible ? movementOf(intent, attempt, yield* loadEnds(intent, attempt)) : undefined
   if (movement === undefined) return yield* escalateIfOverdue(live, other)
-  const findings = yield* Findings
+  const audit = yield* LedgerAudit
   const detail = `the balances of both ends moved by it at ${movement.settledAt}`
   const noted = Effect.andThen(
-    findings.watch(attempt),
+    audit.watch(attempt),
     outbox.addEvidence(attempt, "executed", { gateway: gateways[0].name, height: undefined, detail }),
   )
   yield* settleExecuted(live, { ...movement, how: "seen in the balances" }, noted)

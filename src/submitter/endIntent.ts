@@ -8,7 +8,7 @@ import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { ChainState } from "../store/network/ChainState.ts"
-import { Findings } from "../store/payments/Findings.ts"
+import { LedgerAudit } from "../store/payments/LedgerAudit.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { InFlight } from "./InFlight.ts"
 
@@ -228,10 +228,10 @@ const endStored = Effect.fnUntraced(function* <E, R>(request: EndRequest, agree:
   const outbox = yield* Outbox
   const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
   if (intent === undefined) return yield* refused(`no payment "${intentId}"`, 'see "cofferer intents"')
-  const findings = yield* Findings
+  const audit = yield* LedgerAudit
   const attempts = yield* outbox.attempts(intentId)
   const done = yield* Effect.filter(attempts, ({ transferId }) =>
-    Effect.map(findings.countExecutions(transferId), (count) => count > 0),
+    Effect.map(audit.countExecutions(transferId), (count) => count > 0),
   )
   const chainId = attempts.at(-1)?.chainId
   const watermark = yield* (yield* Observations).watermark

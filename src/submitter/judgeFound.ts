@@ -12,7 +12,7 @@ import { judgeSighting } from "../payments/judgeAttempt.ts"
 import { behindNanos, hasFallen, isInBalances, judgeExecuted, mayHaveLeft, signedBy } from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Approvals } from "../store/controls/Approvals.ts"
-import { Findings } from "../store/payments/Findings.ts"
+import { LedgerAudit } from "../store/payments/LedgerAudit.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { noteExecution, recordListing } from "./audit/recordListing.ts"
@@ -90,7 +90,12 @@ export const executionsOf = Effect.fnUntraced(function* (attempt: Attempt, sends
 const elsewhere = Effect.fnUntraced(function* ({ payment: { fromKey, assetId, amount } }: Intent, attempt: Attempt) {
   const listing = yield* ifSupported((yield* GatewayReader).withdrawalsFrom(fromKey))
   if (listing !== undefined) yield* recordListing(fromKey, { ...listing, cursor: undefined })
-  return yield* (yield* Findings).countUnrecognized({ party: fromKey, asset: assetId, amount, since: sinceOf(attempt) })
+  return yield* (yield* LedgerAudit).countUnrecognized({
+    party: fromKey,
+    asset: assetId,
+    amount,
+    since: sinceOf(attempt),
+  })
 })
 
 /** Other withdrawals of the journal to whose execution such a movement may belong. */
@@ -157,12 +162,12 @@ export const judgeFound = Effect.fnUntraced(function* (
     case "Nothing":
       return yield* escalateIfOverdue(live, verdict.why)
     case "Executed": {
-      const findings = yield* Findings
+      const audit = yield* LedgerAudit
       const how = where === "in the listing" ? "listed by the ledger" : "confirmed on the ledger"
       const settledAt = yield* executedAt(intent, attempt, found.timestamp)
       const noted = Effect.gen(function* () {
         yield* noteExecution(attempt, found.timestamp)
-        yield* findings.watch(attempt)
+        yield* audit.watch(attempt)
         yield* outbox.addEvidence(attempt, "executed", seen)
       })
       return yield* settleExecuted(live, { fee: found.fees, settledAt, how }, noted)
@@ -194,7 +199,7 @@ const latestTime = Effect.gen(function* () {
 /** Asks the ledger if the bytes executed before they failed. */
 const hasExecuted = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, failedAt: bigint) {
   const isAlone = (yield* Gateways).quorum === 1
-  const isListed = (yield* (yield* Findings).countExecutions(attempt.transferId)) > 0
+  const isListed = (yield* (yield* LedgerAudit).countExecutions(attempt.transferId)) > 0
   const sends = isAlone && isListed ? undefined : yield* loadSends(attempt.party, [attempt])
   const ends = yield* loadEnds(intent, attempt)
   return judgeExecuted({ intent, attempt, failedAt, isListed, isAlone, sends, ends })

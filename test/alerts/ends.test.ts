@@ -12,7 +12,7 @@ import { acknowledge, listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { raise, raiseOver } from "../../src/store/alerts/raise.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
-import { Findings } from "../../src/store/payments/Findings.ts"
+import { LedgerAudit } from "../../src/store/payments/LedgerAudit.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { blockNow } from "../support/blockNow.ts"
@@ -97,7 +97,7 @@ const ends = {
     ),
   ),
   payment: move("abandoned"),
-  audit: Effect.flatMap(Findings, (findings) => findings.endWatch(attempt)),
+  audit: Effect.flatMap(LedgerAudit, (audit) => audit.endWatch(attempt)),
 } satisfies Readonly<Record<Exclude<Until, keyof typeof factDays>, unknown>>
 
 const named = (is: (entry: CatalogueEntry) => boolean) =>
@@ -120,7 +120,7 @@ describe("each alert of the catalogue that fires", () => {
     const controls = yield* Controls
     yield* controls.halt("operator", "ana: audit")
     yield* controls.pause({ scope, reason: "three came to nothing", author: "cofferer", until: undefined })
-    yield* (yield* Findings).watch(attempt)
+    yield* (yield* LedgerAudit).watch(attempt)
     yield* raiseAll(named(({ until }) => until !== undefined && until in ends))
     yield* deliver
     for (const [i, until] of lasting.entries()) {

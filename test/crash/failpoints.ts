@@ -106,9 +106,9 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("Confirm.moved"),
 
   at("Reconcile.look"),
-  at("Findings.note"),
+  at("LedgerAudit.note"),
   at("Reconcile.watch"),
-  at("Findings.endWatch"),
+  at("LedgerAudit.endWatch"),
 
   ...when(
     "expiry",

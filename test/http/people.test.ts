@@ -5,7 +5,7 @@ import type { DaemonOptions } from "../../src/layers.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
-import { Findings } from "../../src/store/payments/Findings.ts"
+import { LedgerAudit } from "../../src/store/payments/LedgerAudit.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { ChainHeadCache } from "../../src/submitter/ChainHeadCache.ts"
 import { InFlight } from "../../src/submitter/InFlight.ts"
@@ -105,7 +105,7 @@ describe("people at a payment", () => {
     controlled(function* (options, sandbox) {
       const { id } = yield* sent(options, sandbox, 20, "manual")
       const [attempt] = yield* (yield* Outbox).attempts(id)
-      assert.isAbove(yield* (yield* Findings).countExecutions(attempt!.transferId), 0, "seen by the comparison")
+      assert.isAbove(yield* (yield* LedgerAudit).countExecutions(attempt!.transferId), 0, "seen by the comparison")
       const refused = yield* end(options, id, "resolve", { neverExecuted: true })
       assert.strictEqual(refused.status, 409)
       assert.include(String(at(refused, "error")), "hold attempt 1 as executed")

@@ -10,7 +10,7 @@ import { Approvals } from "../../src/store/controls/Approvals.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
-import { Findings } from "../../src/store/payments/Findings.ts"
+import { LedgerAudit } from "../../src/store/payments/LedgerAudit.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { effectOf, type Work } from "../support/it.ts"
@@ -75,11 +75,11 @@ describe("a person's resume", () => {
   it.effect("takes no payment for known that our keys made elsewhere", () =>
     withStore(function* () {
       const sql = yield* SqlClient.SqlClient
-      const findings = yield* Findings
+      const audit = yield* LedgerAudit
       const row = { party: "p", receiver: "r", asset: "a", amount: "1", reference: "", status: "done", timestamp: 1n }
       for (const [id, own] of Object.entries({ known: 0, foreign: 0, own: 1 }))
         yield* sql.withTransaction(sql`INSERT INTO listed_transfers ${sql.insert({ ...row, id, own, seen_at: start })}`)
-      yield* findings.acknowledge(["known"], "adopted")
+      yield* audit.acknowledge(["known"], "adopted")
       yield* (yield* Controls).resume({ scope: "all", ...words })
       const rows = yield* sql`SELECT id, known_as FROM listed_transfers ORDER BY id`
       assert.deepStrictEqual(
@@ -237,24 +237,24 @@ describe("an operator's signature", () => {
 describe("a payment that movements showed before the list did", () => {
   it.effect("is found by its tag once the list names its reference", () =>
     withStore(function* () {
-      const findings = yield* Findings
+      const audit = yield* LedgerAudit
       const from = "aa".repeat(32)
       const tag = "0123456789abcdef"
       const moved = { id: "bb".repeat(32), from, to: "", asset: "usdt", amount: 5n, reference: "", status: "done" }
       const reference = `c3.51a51a51.a.${"A".repeat(43)}.${tag}`
       const note = (transfer: typeof moved) =>
-        findings.note({
+        audit.note({
           party: from,
           cursor: undefined,
           transfers: [{ ...transfer, timestamp: 7n }],
           isOwn: () => false,
         })
       assert.lengthOf((yield* note(moved)).unrecognized, 1)
-      assert.lengthOf(yield* findings.withTag(from, tag), 0)
+      assert.lengthOf(yield* audit.withTag(from, tag), 0)
       const listed = { ...moved, to: "cc".repeat(32), reference }
       assert.lengthOf((yield* note(listed)).unrecognized, 0, "it is no news")
       yield* note({ ...listed, to: "dd".repeat(32), reference: "another" })
-      const found = yield* findings.withTag(from, tag)
+      const found = yield* audit.withTag(from, tag)
       assert.deepStrictEqual(
         found.map(({ to, reference }) => ({ to, reference })),
         [{ to: listed.to, reference }],

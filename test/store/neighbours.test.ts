@@ -6,7 +6,7 @@ import type { Attempt } from "../../src/domain/Attempt.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { Findings } from "../../src/store/payments/Findings.ts"
+import { LedgerAudit } from "../../src/store/payments/LedgerAudit.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { effectOf, type Work } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
@@ -14,7 +14,7 @@ import { isOnPostgres, testStore } from "../support/TestStore.ts"
 
 const start = 1_800_000_000_000
 
-const withStore = Effect.fnUntraced(function* (use: Work<Findings | Observations | Outbox | SqlClient.SqlClient>) {
+const withStore = Effect.fnUntraced(function* (use: Work<LedgerAudit | Observations | Outbox | SqlClient.SqlClient>) {
   const store = testStore()
   yield* TestClock.setTime(start)
   yield* effectOf(use).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
@@ -261,7 +261,7 @@ describe("what is read of payments", () => {
 
   it.effect("names the newest listed payment whose movement was seen", () =>
     withStore(function* () {
-      const [outbox, findings] = [yield* Outbox, yield* Findings]
+      const [outbox, audit] = [yield* Outbox, yield* LedgerAudit]
       const { fromKey, toKey, assetId, amount } = intentOf("1").payment
       const attempts: Array<Attempt> = []
       for (const [n, [status, evidence]] of [
@@ -283,11 +283,11 @@ describe("what is read of payments", () => {
           status,
         }
         const transfers = [{ ...listed, timestamp: BigInt(n) }]
-        yield* findings.note({ party: fromKey, cursor: undefined, transfers, isOwn: () => true })
+        yield* audit.note({ party: fromKey, cursor: undefined, transfers, isOwn: () => true })
       }
-      assert.strictEqual(yield* findings.newestListed(fromKey, "transfer"), attempts[1]?.transferId)
-      assert.isUndefined(yield* findings.newestListed(fromKey, "withdraw"))
-      assert.isUndefined(yield* findings.newestListed(toKey, "transfer"))
+      assert.strictEqual(yield* audit.newestListed(fromKey, "transfer"), attempts[1]?.transferId)
+      assert.isUndefined(yield* audit.newestListed(fromKey, "withdraw"))
+      assert.isUndefined(yield* audit.newestListed(toKey, "transfer"))
     }),
   )
 

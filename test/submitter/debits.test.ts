@@ -11,7 +11,7 @@ import {
   type Movements,
 } from "../../src/payments/explainDebits.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
-import { Findings } from "../../src/store/payments/Findings.ts"
+import { LedgerAudit } from "../../src/store/payments/LedgerAudit.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { alice, flow, lives, pass, round, states } from "../support/Flow.ts"
@@ -51,7 +51,7 @@ describe("a debit that no payment explains", () => {
       yield* haltsWithin(options, sandbox)
       const [detail] = yield* pages
       assert.match(detail ?? "", /30.00 USDT left the general account of alice in the block of 20.*Z, by a withdrawal/)
-      const [transfer] = yield* (yield* Findings).unacknowledged
+      const [transfer] = yield* (yield* LedgerAudit).unacknowledged
       assert.deepStrictEqual([transfer?.from, transfer?.amount], [alice, 30n * one])
       yield* adopt([alice], { reason: "to the cold wallet", author: "ana" }, () => Effect.void)
       yield* pass(sandbox, 10, round(options, sandbox))
@@ -115,7 +115,7 @@ describe("a debit that no payment explains", () => {
       yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }))
       yield* haltsWithin(options, sandbox, new Set(["decide"]))
       assert.include((yield* pages)[0] ?? "", "by a transfer that the gateway does not list")
-      const [transfer] = yield* (yield* Findings).unacknowledged
+      const [transfer] = yield* (yield* LedgerAudit).unacknowledged
       assert.match(transfer?.id ?? "", /^[0-9a-f]{64}$/)
     }, behind(hidingButMovements)),
   )

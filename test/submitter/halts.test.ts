@@ -8,7 +8,7 @@ import { Controls } from "../../src/store/controls/Controls.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { haltingOnStoreErrors, isUnwritable } from "../../src/store/database/storeErrors.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
-import { Findings } from "../../src/store/payments/Findings.ts"
+import { LedgerAudit } from "../../src/store/payments/LedgerAudit.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
@@ -57,7 +57,7 @@ describe("a second execution of a payment", () => {
             yield* resume
             yield* pass(sandbox, 3 * window, round(options, sandbox, settling))
             assert.deepStrictEqual(yield* halts, [], "told of once")
-            assert.deepStrictEqual(yield* (yield* Findings).watched, [], "no longer watched")
+            assert.deepStrictEqual(yield* (yield* LedgerAudit).watched, [], "no longer watched")
           },
           { scenario },
         ),
@@ -147,8 +147,8 @@ describe("a second execution of a payment", () => {
         for (let i = 0; i < 2; i++) yield* step
         yield* round(options, sandbox, new Set(["decide", "reconcile"]))
         assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
-        const findings = yield* Findings
-        for (const attempt of yield* findings.watched) yield* findings.endWatch(attempt)
+        const audit = yield* LedgerAudit
+        for (const attempt of yield* audit.watched) yield* audit.endWatch(attempt)
         yield* haltsWithin(options, sandbox)
       },
       { scenario: { profile: "0.74" } },
@@ -230,7 +230,7 @@ describe("a second execution of a payment", () => {
       for (let i = 0; i < 4; i++) yield* round(options, sandbox)
       for (let i = 0; i < 14; i++) yield* round(options, sandbox, settling)
       const { attempt } = yield* newest
-      assert.strictEqual(yield* (yield* Findings).countExecutions(attempt.transferId), 2, "seen in two blocks")
+      assert.strictEqual(yield* (yield* LedgerAudit).countExecutions(attempt.transferId), 2, "seen in two blocks")
       assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
     }),
   )
@@ -277,7 +277,7 @@ const haltsWithin = Effect.fnUntraced(function* (options: Options, sandbox: Sand
   for (let i = 0; i <= 10 && (yield* halts).length === 0; i++) yield* round(options, sandbox, skip)
   assert.deepStrictEqual(yield* halts, ["duplicate_execution"])
   assert.deepStrictEqual(yield* pages, ["duplicate_execution"])
-  assert.lengthOf(yield* (yield* Findings).duplicates, 1)
+  assert.lengthOf(yield* (yield* LedgerAudit).duplicates, 1)
 })
 
 describe("a payment that the journal does not know", () => {
@@ -295,7 +295,7 @@ describe("a payment that the journal does not know", () => {
       assert.deepStrictEqual(yield* pages, ["foreign_payment"])
       for (let i = 0; i < 3; i++) yield* round(options, sandbox)
       assert.lengthOf(yield* paid(sandbox), 1, "the thief's alone")
-      assert.lengthOf(yield* (yield* Findings).unacknowledged, 1)
+      assert.lengthOf(yield* (yield* LedgerAudit).unacknowledged, 1)
     }),
   )
 

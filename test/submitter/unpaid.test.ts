@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
-import { Findings } from "../../src/store/payments/Findings.ts"
+import { LedgerAudit } from "../../src/store/payments/LedgerAudit.ts"
 import { movementsFor } from "../../src/submitter/judgeFound.ts"
 import { loadSends } from "../../src/submitter/loadEnds.ts"
 import { alice, paid, pass, round, vault, withdrawing } from "../support/Flow.ts"
@@ -56,7 +56,7 @@ describe("a payment that is recorded as paid on one gateway's word", () => {
           assert.deepStrictEqual(yield* states, ["confirmed"])
           liar.manner = honest
           yield* pass(sandbox, 90, Effect.ignore(ticking(round(options, sandbox))))
-          assert.deepStrictEqual(yield* (yield* Findings).watched, [])
+          assert.deepStrictEqual(yield* (yield* LedgerAudit).watched, [])
           const [attempt] = yield* attempts
           const sends = yield* loadSends(alice, [attempt!])
           const moved = yield* movementsFor(attempt!, sends!)

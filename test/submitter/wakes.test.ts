@@ -7,7 +7,7 @@ import { watchHealth } from "../../src/http/watchHealth.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
-import { Findings } from "../../src/store/payments/Findings.ts"
+import { LedgerAudit } from "../../src/store/payments/LedgerAudit.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { reconcileLoop } from "../../src/submitter/audit/Reconcile.ts"
@@ -193,7 +193,7 @@ describe("a loop whose gateway answers", () => {
       yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
       yield* rounds(options, sandbox, 2, idle)
       assert.isAtLeast(listings(), 1)
-      assert.lengthOf(yield* (yield* Findings).unacknowledged, 1)
+      assert.lengthOf(yield* (yield* LedgerAudit).unacknowledged, 1)
     }),
   )
 

@@ -11,7 +11,7 @@ import { Controls } from "../../src/store/controls/Controls.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { checkReceipt } from "../../src/store/journal/checkReceipt.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
-import { Findings } from "../../src/store/payments/Findings.ts"
+import { LedgerAudit } from "../../src/store/payments/LedgerAudit.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { adopt, compareHistory } from "../../src/submitter/audit/adopt.ts"
@@ -208,7 +208,7 @@ describe("a withdrawal", () => {
       assert.deepStrictEqual(yield* halts, ["foreign_payment"])
       const foreign = (yield* listed(client)).filter(({ amount }) => amount === "30000000")
       assert.deepStrictEqual(
-        (yield* (yield* Findings).unacknowledged).map(({ id }) => id),
+        (yield* (yield* LedgerAudit).unacknowledged).map(({ id }) => id),
         foreign.map(({ id }) => String(id)),
       )
       yield* adopt([alice], { reason: "to the exchange", author: "ana" }, () => Effect.void)

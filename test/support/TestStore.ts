@@ -14,7 +14,7 @@ import { Journal } from "../../src/store/journal/Journal.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
-import { Findings, Tags } from "../../src/store/payments/Findings.ts"
+import { LedgerAudit, Tags } from "../../src/store/payments/LedgerAudit.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
@@ -38,7 +38,7 @@ export const testStore = () => {
       Listings.layerNoDeps,
       SpendLog.layerNoDeps,
       Controls.layerNoDeps,
-      Findings.layerNoDeps,
+      LedgerAudit.layerNoDeps,
       Layer.succeed(Tags, Tags.of({ of: (_key, id) => id.slice(0, 16) })),
       Observations.layerNoDeps,
       Approvals.layerNoDeps,

@@ -293,18 +293,18 @@ export const holdsOf = Effect.fnUntraced(function* ({
 })
 
 /**
- * Halts all signing and pages people if `findings` returns a detail, in one transaction with what `findings` stores.
+ * Halts all signing and pages people if `check` returns a detail, in one transaction with what `check` stores.
  * A halt for a reason that is in force already changes nothing.
  */
 export const haltSigningWith = Effect.fn("Controls.haltSigning")(function* <E, R>(
   reason: HaltReason,
-  findings: Effect.Effect<string | undefined, E, R>,
+  check: Effect.Effect<string | undefined, E, R>,
 ) {
   const controls = yield* Controls
   const database = yield* Database
   const raised = yield* database.write(
     Effect.gen(function* () {
-      const detail = yield* findings
+      const detail = yield* check
       if (detail === undefined) return undefined
       yield* controls.halt(reason, detail)
       const halt = (yield* controls.halts).findLast((h) => h.reason === reason)

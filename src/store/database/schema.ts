@@ -185,7 +185,7 @@ const records = [
  * Results of comparing the ledger with the journal: each listed transfer and withdrawal of our keys with the payment
  * that it claims to be, executions beyond the first, and how far each comparison has come.
  */
-const findings = [
+const auditTables = [
   `CREATE TABLE transfer_cursors (
     party TEXT NOT NULL, cursor TEXT NOT NULL, read_at INTEGER NOT NULL, PRIMARY KEY (party)) STRICT`,
   `CREATE TABLE listed_transfers (
@@ -276,7 +276,7 @@ export const definitions: ReadonlyArray<string> = [
   ...outbox,
   ...controls,
   ...records,
-  ...findings,
+  ...auditTables,
   ...termsInForce,
   ...guards,
 ]

@@ -10,7 +10,7 @@ import { Settings } from "../../store/database/Settings.ts"
 import { Signals } from "../../store/database/Signals.ts"
 import type { StoreError } from "../../store/database/StoreError.ts"
 import { Clearance } from "../../store/payments/Clearance.ts"
-import { Findings } from "../../store/payments/Findings.ts"
+import { LedgerAudit } from "../../store/payments/LedgerAudit.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
 import { AuditMemory } from "../AuditMemory.ts"
 import { ChainHeadCache, haltOnWrongChain } from "../ChainHeadCache.ts"
@@ -139,7 +139,7 @@ type Listing = TransferListing | undefined
  */
 const list = Effect.fnUntraced(function* (party: string) {
   const reader = yield* GatewayReader
-  const cursor = yield* (yield* Findings).cursor(party)
+  const cursor = yield* (yield* LedgerAudit).cursor(party)
   const after = cursor === "" ? undefined : cursor
   return yield* reader.transfersFrom(party, after).pipe(
     // A gateway that does not know another gateway's cursor is read from the beginning.
@@ -169,6 +169,6 @@ const waitMillis = Effect.gen(function* () {
   for (const { publicKey, signer } of parties.values()) {
     if (signer !== undefined && (yield* clearance.lacking(publicKey)) !== undefined) return waitMillisMax
   }
-  const watched = yield* (yield* Findings).watched
+  const watched = yield* (yield* LedgerAudit).watched
   return watched.length > 0 ? Math.min(watchMillisMax, pollIdleMillis) : pollIdleMillis
 })

@@ -9,7 +9,7 @@ import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { rememberStoreFile } from "../../store/database/StoreFile.ts"
 import { Journal } from "../../store/journal/Journal.ts"
-import { type EndedAttempt, Findings, type UnrecognizedTransfer } from "../../store/payments/Findings.ts"
+import { type EndedAttempt, LedgerAudit, type UnrecognizedTransfer } from "../../store/payments/LedgerAudit.ts"
 import { beginQuarantine } from "./quarantine.ts"
 import { countSpends, haltOnUnrecognized, lastOwnSequence, ownSequence, recordListing } from "./recordListing.ts"
 import { handOverKey } from "./settleListed.ts"
@@ -35,7 +35,7 @@ export const adopt = Effect.fn("Adopt")(function* <E, R>(
   { reason, author }: AuditRequest,
   agree: Agree<E, R>,
 ) {
-  const findings = yield* Findings
+  const audit = yield* LedgerAudit
   const journal = yield* Journal
   const controls = yield* Controls
   const installation = yield* (yield* Settings).get("installation")
@@ -44,10 +44,10 @@ export const adopt = Effect.fn("Adopt")(function* <E, R>(
   return yield* database.write(
     Effect.gen(function* () {
       yield* haltOnUnrecognized(installation, (yield* noteWhole(listings, installation)).own)
-      const adopted = (yield* findings.unacknowledged).filter(({ own }) => !own)
+      const adopted = (yield* audit.unacknowledged).filter(({ own }) => !own)
       yield* agree(adopted)
       const ids = adopted.map(({ id }) => id)
-      yield* findings.acknowledge(ids, "adopted")
+      yield* audit.acknowledge(ids, "adopted")
       yield* countSpends(adopted)
       for (let i = 0; i === 0 || i < ids.length; i += idsPerEntry) {
         const body = { reason, author, count: ids.length, ids: ids.slice(i, i + idsPerEntry) }
@@ -111,14 +111,14 @@ const listAll = (keys: ReadonlyArray<string>) =>
 
 /** Stores whole listings without halting. Returns new unrecognized transfers: of this installation, and of others. */
 const noteWhole = Effect.fnUntraced(function* (listings: ReadonlyArray<Whole>, installation: string | undefined) {
-  const findings = yield* Findings
+  const audit = yield* LedgerAudit
   const found: Array<UnrecognizedTransfer> = []
   for (const { party, listing } of listings) {
     if (listing === undefined) continue
     const { transfers } = listing
     const isOwn = (reference: string) => ownSequence(installation, reference) !== undefined
     // Without a cursor later readings begin where they would have: a page of this one may lack rows.
-    found.push(...(yield* findings.note({ party, cursor: undefined, transfers, isOwn })).unrecognized)
+    found.push(...(yield* audit.note({ party, cursor: undefined, transfers, isOwn })).unrecognized)
   }
   return { own: found.filter(({ own }) => own), foreign: found.filter(({ own }) => !own) }
 })
@@ -159,7 +159,7 @@ interface HistoryComparison {
  * transfers and second executions halt, as in the daemon.
  */
 export const compareHistory = Effect.fn("Reconcile.history")(function* (keys: ReadonlyArray<string>) {
-  const findings = yield* Findings
+  const audit = yield* LedgerAudit
   const differences: Array<HistoryDifference> = []
   const unlisted: Array<string> = []
   let transfers = 0
@@ -172,17 +172,17 @@ export const compareHistory = Effect.fn("Reconcile.history")(function* (keys: Re
     transfers += listing.transfers.length
     // A listing from the beginning does not move the cursor of the next reading.
     yield* recordListing(party, { ...listing, cursor: undefined })
-    const ended = (yield* findings.endedAttempts(party)).filter(
+    const ended = (yield* audit.endedAttempts(party)).filter(
       ({ command }) => command === "transfer" || (command === "withdraw" && isWithWithdrawals),
     )
     differences.push(...compareEnds(party, ended, listing.transfers))
   }
-  for (const { id, from, to, asset, amount, status, own } of yield* findings.unacknowledged) {
+  for (const { id, from, to, asset, amount, status, own } of yield* audit.unacknowledged) {
     const kind = own ? "restored_store" : "foreign_payment"
     const ledger = `${amount} of ${asset.slice(0, 8)} to ${to.slice(0, 8)}, ${status}`
     differences.push({ kind, party: from, id, ours: "unknown", ledger })
   }
-  for (const { intentId, n } of yield* findings.duplicates) {
+  for (const { intentId, n } of yield* audit.duplicates) {
     differences.push({ kind: "second_execution", party: "", id: shortId(intentId), ours: "once", ledger: `${n} times` })
   }
   return { differences, transfers, unlisted } satisfies HistoryComparison
@@ -231,7 +231,7 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
   { reason, author }: AuditRequest,
   agree: Agree<E, R>,
 ) {
-  const findings = yield* Findings
+  const audit = yield* LedgerAudit
   const journal = yield* Journal
   const controls = yield* Controls
   const settings = yield* Settings
@@ -243,9 +243,9 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
     Effect.gen(function* () {
       const { seq } = yield* journal.head
       yield* haltOnUnrecognized(installation, (yield* noteWhole(listings, installation)).foreign)
-      const missing = (yield* findings.unacknowledged).filter(({ own }) => own)
+      const missing = (yield* audit.unacknowledged).filter(({ own }) => own)
       yield* agree(missing)
-      yield* findings.acknowledge(
+      yield* audit.acknowledge(
         missing.map(({ id }) => id),
         "recovered",
       )

@@ -4,7 +4,7 @@ import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { ChainState } from "../../store/network/ChainState.ts"
 import { Clearance } from "../../store/payments/Clearance.ts"
-import { Findings } from "../../store/payments/Findings.ts"
+import { LedgerAudit } from "../../store/payments/LedgerAudit.ts"
 import { AuditMemory } from "../AuditMemory.ts"
 import { ChainHeadCache, haltOnWrongChain } from "../ChainHeadCache.ts"
 
@@ -84,7 +84,7 @@ export const keepQuarantine = Effect.fnUntraced(function* () {
   if (yield* notePassed(head.height > until)) {
     // A listing that clears a key now must reach up to here, including transfers that no earlier reading showed.
     yield* (yield* AuditMemory).restart
-    const { rereadAll } = yield* Findings
+    const { rereadAll } = yield* LedgerAudit
     const end = Effect.all([rereadAll, settings.forget(quarantineKey), clearance.quarantine(undefined)])
     return yield* writeIfStill(String(until), end)
   }

@@ -17,7 +17,7 @@ import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { Signals } from "../../store/database/Signals.ts"
 import { Journal } from "../../store/journal/Journal.ts"
-import { Findings, type ListedTransfer, type UnrecognizedTransfer } from "../../store/payments/Findings.ts"
+import { LedgerAudit, type ListedTransfer, type UnrecognizedTransfer } from "../../store/payments/LedgerAudit.ts"
 import { SpendLog } from "../../store/payments/SpendLog.ts"
 
 /**
@@ -79,13 +79,13 @@ interface Listed {
 export const recordListing = Effect.fnUntraced(function* (party: string, listing: Listed) {
   const { transfers, cursor } = listing
   if (transfers.length === 0) return
-  const findings = yield* Findings
+  const audit = yield* LedgerAudit
   const installation = yield* (yield* Settings).get("installation")
   const isOwn = (reference: string) => ownSequence(installation, reference) !== undefined
   const database = yield* Database
   yield* database.write(
     Effect.gen(function* () {
-      const { unrecognized, done } = yield* findings.note({ party, cursor, transfers, isOwn })
+      const { unrecognized, done } = yield* audit.note({ party, cursor, transfers, isOwn })
       yield* haltOnUnrecognized(installation, unrecognized)
       yield* countSpends(unrecognized)
       for (const attempt of done) yield* judgeDone(attempt)
@@ -121,17 +121,17 @@ export const haltOnUnrecognized = Effect.fnUntraced(function* (
  * that count is needed.
  */
 const judgeDone = Effect.fnUntraced(function* (attempt: Attempt) {
-  const findings = yield* Findings
+  const audit = yield* LedgerAudit
   yield* haltOnSecondExecution(attempt, 1)
-  if ((yield* findings.countExecutions(attempt.transferId)) <= 1) return false
-  yield* findings.watch(attempt)
+  if ((yield* audit.countExecutions(attempt.transferId)) <= 1) return false
+  yield* audit.watch(attempt)
   return true
 })
 
 /** Notes an execution that was seen by the transfer's id, and halts where it is not the first. */
 export const noteExecution = Effect.fn("Reconcile.execution")(function* (attempt: Attempt, timestamp: bigint) {
-  const findings = yield* Findings
-  yield* findings.noteExecution(attempt.transferId, timestamp)
+  const audit = yield* LedgerAudit
+  yield* audit.noteExecution(attempt.transferId, timestamp)
   // The movements are counted by the loop that compares the ledger: at once, not at its next turn.
   if (yield* judgeDone(attempt)) yield* (yield* Signals).wake("reconcile")
 })
@@ -141,10 +141,10 @@ export const haltOnSecondExecution = Effect.fnUntraced(function* (attempt: Attem
   const { intentId, k, state } = attempt
   const denied = state === "failed" || state === "expired"
   if (executions < (denied ? 1 : 2)) return
-  const findings = yield* Findings
+  const audit = yield* LedgerAudit
   const how = denied ? `executed although it was settled as ${state}` : `executed ${executions} times`
   const detail = `attempt ${k} of payment ${shortId(intentId)} (transfer ${attempt.transferId.slice(0, 8)}) ${how}`
-  const noted = findings.noteDuplicate(intentId, Math.max(2, executions), detail)
+  const noted = audit.noteDuplicate(intentId, Math.max(2, executions), detail)
   yield* haltSigningWith(
     "duplicate_execution",
     Effect.map(noted, (isNew) => (isNew ? detail : undefined)),

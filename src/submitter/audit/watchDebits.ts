@@ -20,7 +20,7 @@ import { haltSigningWith } from "../../store/controls/Controls.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { debitBook, knownTransfers } from "../../store/payments/Debits.ts"
-import { Findings, type ListedTransfer } from "../../store/payments/Findings.ts"
+import { LedgerAudit, type ListedTransfer } from "../../store/payments/LedgerAudit.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { recordListing } from "./recordListing.ts"
 
@@ -80,7 +80,7 @@ export const watchDebits = Effect.fnUntraced(function* (party: string, all: Read
   const found = yield* Effect.forEach(unexplained, (one) => sighted(party, one))
   yield* (yield* Database).write(
     Effect.gen(function* () {
-      if (again.length > 0) yield* (yield* Findings).watchTransfers(again)
+      if (again.length > 0) yield* (yield* LedgerAudit).watchTransfers(again)
       yield* haltOnUnexplained(party, found)
       if (baseline.until > before.until) yield* save(party, baseline)
     }),
@@ -170,7 +170,7 @@ const haltOnUnexplained = Effect.fnUntraced(function* (party: string, found: Rea
   const ofKind = (is: boolean) => found.flatMap(({ isKnown, transfer }) => (isKnown === is ? [transfer] : []))
   yield* recordListing(party, { transfers: ofKind(true), cursor: undefined })
   const seen = { party, cursor: undefined, transfers: ofKind(false), isOwn: () => false }
-  const { unrecognized } = yield* (yield* Findings).note(seen)
+  const { unrecognized } = yield* (yield* LedgerAudit).note(seen)
   const last = found.findLast(({ id }) => id === unrecognized.at(-1)?.id)
   if (last === undefined) return
   const more = unrecognized.length > 1 ? `${unrecognized.length} debits that the journal does not know, the last: ` : ""

@@ -11,7 +11,7 @@ import { raise } from "../../store/alerts/raise.ts"
 import { Observations } from "../../store/balances/Observations.ts"
 import { Controls, haltSigningWith } from "../../store/controls/Controls.ts"
 import { Database } from "../../store/database/Database.ts"
-import { Findings } from "../../store/payments/Findings.ts"
+import { LedgerAudit } from "../../store/payments/LedgerAudit.ts"
 import { Outbox } from "../../store/payments/Outbox.ts"
 import { AuditMemory } from "../AuditMemory.ts"
 import { ChainHeadCache } from "../ChainHeadCache.ts"
@@ -70,7 +70,7 @@ const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt)
   // A halt in force tells of one payment: another one is watched until it can halt for itself.
   if ((yield* (yield* Controls).halts).some(({ reason }) => reason === "payment_missing")) return false
   const remedy = 'compare it at another gateway; if it is still owed, pay it with "cofferer submit" after resume'
-  const ended = (yield* Findings).endWatch(attempt)
+  const ended = (yield* LedgerAudit).endWatch(attempt)
   yield* haltSigningWith("payment_missing", Effect.as(ended, `${words}: ${remedy}`))
   return true
 })
@@ -87,7 +87,7 @@ const stillBlocks = 5n
  * explain. Then the attempt is dropped; the listings of its key are compared for ever.
  */
 export const watchWindows = Effect.fn("Reconcile.watch")(function* () {
-  const watched = yield* (yield* Findings).watched
+  const watched = yield* (yield* LedgerAudit).watched
   if (watched.length === 0) return
   const heights = yield* heightsNow()
   for (const party of new Set(watched.map((attempt) => attempt.party))) {
@@ -136,11 +136,11 @@ const excessNow = Effect.fnUntraced(function* (party: string, own: ReadonlyArray
 
 /** Blocks in which attempts were seen as done, by transfer, where they are more than when they were last counted. */
 const doneMoreOften = Effect.fnUntraced(function* (own: ReadonlyArray<Attempt>) {
-  const findings = yield* Findings
+  const audit = yield* LedgerAudit
   const memory = yield* AuditMemory
   const found = new Map<string, number>()
   for (const { transferId } of own) {
-    const executions = yield* findings.countExecutions(transferId)
+    const executions = yield* audit.countExecutions(transferId)
     if (executions > (yield* memory.counted(transferId))) found.set(transferId, executions)
   }
   return found
@@ -156,7 +156,7 @@ interface Due {
 
 /** Returns true if the ledger reported all that the balances show. */
 const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }: Due) {
-  const findings = yield* Findings
+  const audit = yield* LedgerAudit
   const memory = yield* AuditMemory
   const now = yield* Clock.currentTimeMillis
   const sends = yield* loadSends(party, due)
@@ -174,7 +174,7 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
     const moved = sends?.mark === undefined ? undefined : yield* movementsFor(attempt, sends)
     if (moved !== undefined && (!moved.complete || (moved.mark?.height ?? 0n) <= end)) continue
     if ((moved?.count ?? 0) === 0 && !(yield* auditMissing(attempt))) continue
-    yield* findings.endWatch(attempt)
+    yield* audit.endWatch(attempt)
     yield* memory.forget(attempt.transferId, nameOf(attempt))
   }
   return isWhole

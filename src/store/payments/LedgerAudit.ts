@@ -46,7 +46,7 @@ export type EndedAttempt = typeof EndedRow.Type
 /** The verb by which people acknowledged an unrecognized transfer. */
 type Acknowledgement = "adopted" | "recovered"
 
-/** Findings of one listing. */
+/** LedgerAudit of one listing. */
 interface NotedListing {
   /** Unrecognized transfers that were not seen before. */
   readonly unrecognized: ReadonlyArray<UnrecognizedTransfer>
@@ -55,8 +55,8 @@ interface NotedListing {
 }
 
 /** Results of comparing the ledger with the journal, and how far the comparison has come. */
-export class Findings extends Context.Service<
-  Findings,
+export class LedgerAudit extends Context.Service<
+  LedgerAudit,
   {
     /** Where the next reading of the party's listing begins, "": at its beginning; undefined before the first. */
     readonly cursor: (party: string) => Effect.Effect<string | undefined, StoreError>
@@ -106,14 +106,14 @@ export class Findings extends Context.Service<
     readonly watchTransfers: (ids: ReadonlyArray<string>) => Effect.Effect<void, StoreError>
     readonly endWatch: (attempt: Attempt) => Effect.Effect<void, StoreError>
   }
->()("cofferer/store/Findings") {
+>()("cofferer/store/LedgerAudit") {
   static readonly layerNoDeps = Layer.effect(
-    Findings,
+    LedgerAudit,
     Effect.gen(function* () {
       const sql = yield* Sql
       const journal = yield* Journal
       const database = yield* Database
-      return Findings.of({
+      return LedgerAudit.of({
         ...makeListings(sql, journal, database),
         ...makeDuplicates(sql, journal),
         ...makeWatches(sql, database),
@@ -122,7 +122,7 @@ export class Findings extends Context.Service<
   )
 }
 
-type Port = Findings["Service"]
+type Port = LedgerAudit["Service"]
 
 const CursorRow = Schema.Struct({ cursor: Schema.String })
 const IdRow = Schema.Struct({ id: Schema.String })
@@ -211,7 +211,7 @@ const attemptsOf = Effect.fnUntraced(function* (sql: Sql, transfers: ReadonlyArr
   for (const part of Arr.chunksOf(ids, idsMax)) {
     const rows =
       yield* sql`SELECT ${sql.literal(attemptColumns)} FROM attempts WHERE transfer_id IN ${sql.in(part)}`.pipe(
-        rowsOf(AttemptRow, "Findings.note"),
+        rowsOf(AttemptRow, "LedgerAudit.note"),
       )
     for (const row of rows) found.set(row.transferId, toAttempt(row))
   }
@@ -259,18 +259,21 @@ const makeListings = (
 ) => ({
   cursor: (party: string) =>
     sql`SELECT cursor FROM transfer_cursors WHERE party = ${party}`.pipe(
-      rowsOf(CursorRow, "Findings.cursor"),
+      rowsOf(CursorRow, "LedgerAudit.cursor"),
       Effect.map((rows) => rows[0]?.cursor),
     ),
-  rereadAll: sql.write`UPDATE transfer_cursors SET cursor = ''`.pipe(Effect.asVoid, change(sql, "Findings.rereadAll")),
-  note: (seen: Parameters<Port["note"]>[0]) => note(sql, journal, seen).pipe(change(sql, "Findings.note")),
+  rereadAll: sql.write`UPDATE transfer_cursors SET cursor = ''`.pipe(
+    Effect.asVoid,
+    change(sql, "LedgerAudit.rereadAll"),
+  ),
+  note: (seen: Parameters<Port["note"]>[0]) => note(sql, journal, seen).pipe(change(sql, "LedgerAudit.note")),
   noteExecution: (transferId: string, timestamp: bigint) =>
-    insertExecution(sql, transferId, timestamp).pipe(change(sql, "Findings.noteExecution")),
+    insertExecution(sql, transferId, timestamp).pipe(change(sql, "LedgerAudit.noteExecution")),
   countExecutions: (transferId: string) =>
     rememberedExecutions(
       transferId,
       sql`SELECT count(*) AS n FROM executions WHERE transfer_id = ${transferId}`.pipe(
-        rowsOf(CountRow, "Findings.countExecutions"),
+        rowsOf(CountRow, "LedgerAudit.countExecutions"),
         Effect.map((rows) => rows[0]?.n ?? 0),
       ),
     ),
@@ -279,17 +282,17 @@ const makeListings = (
       JOIN intents i ON i.id = a.intent_id JOIN evidence e ON e.intent_id = a.intent_id AND e.k = a.k
       WHERE l.party = ${party} AND i.command = ${command} AND l.status = 'done' AND e.kind = 'moved'
       ORDER BY l.timestamp DESC LIMIT 1`.pipe(
-      rowsOf(IdRow, "Findings.newestListed"),
+      rowsOf(IdRow, "LedgerAudit.newestListed"),
       Effect.map((rows) => rows[0]?.id),
     ),
   unacknowledged: sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE known_as IS NULL
-    ORDER BY timestamp, id`.pipe(rowsOf(ListedRow, "Findings.unacknowledged"), Effect.map(toListed)),
+    ORDER BY timestamp, id`.pipe(rowsOf(ListedRow, "LedgerAudit.unacknowledged"), Effect.map(toListed)),
   withTag: (party: string, tag: string) =>
     rememberedTags(
       `${party} ${tag}`,
       sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE party = ${party} AND tag = ${tag}
         AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id) ORDER BY timestamp, id`.pipe(
-        rowsOf(ListedRow, "Findings.withTag"),
+        rowsOf(ListedRow, "LedgerAudit.withTag"),
         Effect.map(toListed),
       ),
     ),
@@ -297,13 +300,13 @@ const makeListings = (
     sql`SELECT count(*) AS n FROM listed_transfers WHERE party = ${party} AND asset = ${asset}
       AND amount = ${amount.toString()} AND timestamp > ${since}
       AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id)`.pipe(
-      rowsOf(CountRow, "Findings.countUnrecognized"),
+      rowsOf(CountRow, "LedgerAudit.countUnrecognized"),
       Effect.map((rows) => rows[0]?.n ?? 0),
     ),
   oldestListed: rememberedOldest(
     "oldest",
     sql`SELECT party, min(timestamp) AS oldest FROM listed_transfers GROUP BY party`.pipe(
-      rowsOf(OldestRow, "Findings.oldestListed"),
+      rowsOf(OldestRow, "LedgerAudit.oldestListed"),
       Effect.map((rows) => new Map(rows.map(({ party, oldest }) => [party, oldest]))),
     ),
   ),
@@ -314,7 +317,7 @@ const makeListings = (
         (part) => sql.write`UPDATE listed_transfers SET known_as = ${as}, known_at = ${at} WHERE id IN ${sql.in(part)}`,
         { discard: true },
       ),
-    ).pipe(change(sql, "Findings.acknowledge")),
+    ).pipe(change(sql, "LedgerAudit.acknowledge")),
 })
 
 const makeDuplicates = (sql: Sql, journal: Journal["Service"]) => ({
@@ -332,10 +335,10 @@ const makeDuplicates = (sql: Sql, journal: Journal["Service"]) => ({
       }
       return fresh
     },
-    change(sql, "Findings.noteDuplicate"),
+    change(sql, "LedgerAudit.noteDuplicate"),
   ),
   duplicates: sql`SELECT intent_id AS "intentId", n FROM duplicates WHERE acknowledged_at IS NULL
-    ORDER BY seen_at, intent_id, n`.pipe(rowsOf(DuplicateRow, "Findings.duplicates")),
+    ORDER BY seen_at, intent_id, n`.pipe(rowsOf(DuplicateRow, "LedgerAudit.duplicates")),
 })
 
 const makeWatches = (sql: Sql, { memoryOf }: Database["Service"]) => {
@@ -346,27 +349,27 @@ const makeWatches = (sql: Sql, { memoryOf }: Database["Service"]) => {
       "watched",
       sql`SELECT ${columns} FROM attempts WHERE (intent_id, k) IN (SELECT intent_id, k FROM watches)
         ORDER BY created_at, intent_id, k`.pipe(
-        rowsOf(AttemptRow, "Findings.watched"),
+        rowsOf(AttemptRow, "LedgerAudit.watched"),
         Effect.map((rows) => rows.map(toAttempt)),
       ),
     ),
     watch: (attempt: Attempt) =>
       sql.write`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`.pipe(
         Effect.asVoid,
-        change(sql, "Findings.watch"),
+        change(sql, "LedgerAudit.watch"),
       ),
     watchTransfers: (ids: ReadonlyArray<string>) =>
       sql.write`INSERT INTO watches (intent_id, k) SELECT intent_id, k FROM attempts WHERE transfer_id IN ${sql.in(ids)}
-        ON CONFLICT DO NOTHING`.pipe(Effect.asVoid, change(sql, "Findings.watchTransfers")),
+        ON CONFLICT DO NOTHING`.pipe(Effect.asVoid, change(sql, "LedgerAudit.watchTransfers")),
     endedAttempts: (party: string) =>
       sql`SELECT intent_id AS "intentId", k, command, transfer_id AS "transferId", attempts.state AS state, to_key AS "to",
         asset_id AS asset, amount FROM attempts JOIN intents ON intents.id = attempts.intent_id
         WHERE attempts.party = ${party} AND attempts.state IN ('confirmed', 'failed', 'expired')
-        ORDER BY attempts.created_at, intent_id, k`.pipe(rowsOf(EndedRow, "Findings.endedAttempts")),
+        ORDER BY attempts.created_at, intent_id, k`.pipe(rowsOf(EndedRow, "LedgerAudit.endedAttempts")),
     endWatch: (attempt: Attempt) =>
       sql.write`DELETE FROM watches WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(
         Effect.asVoid,
-        change(sql, "Findings.endWatch"),
+        change(sql, "LedgerAudit.endWatch"),
       ),
   }
 }
@@ -390,5 +393,5 @@ export const listedBefore = Effect.fnUntraced(function* ({
   payment: { fromKey },
 }: Pick<Intent, "id" | "command"> & { readonly payment: Pick<Intent["payment"], "fromKey"> }) {
   const tag = command === "transfer" ? (yield* Tags).of(fromKey, id) : undefined
-  return tag === undefined ? [] : yield* (yield* Findings).withTag(fromKey, tag)
+  return tag === undefined ? [] : yield* (yield* LedgerAudit).withTag(fromKey, tag)
 })
