@@ -37,8 +37,8 @@ import { fewerThanAgreed, judgeFound, speaksAgainst } from "./judgeFound.ts"
 import { loadEnds, otherUnderWay, recordMovements } from "./loadEnds.ts"
 import { clockAgrees } from "./waiting.ts"
 
-/** Looks for one attempt in the ledger and settles it where the evidence is enough. */
-export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
+/** Searches the ledger for one attempt, and settles it if the evidence is enough. */
+export const confirmIntent = Effect.fn("Confirm.intent")(function* (live: Live) {
   const { attempt } = live
   if (attempt.state === "signed") {
     if (yield* noteSentElsewhere(attempt)) return

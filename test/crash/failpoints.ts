@@ -95,7 +95,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   within("Outbox.endSend", "Journal.append"),
   ...when("lostAnswer", at("Submitter.reflect")),
 
-  at("Confirm.look", 2),
+  at("Confirm.intent", 2),
   at("GatewayReader.transfer", 2),
   at("Outbox.addEvidence"),
   at("Confirm.confirmed"),
@@ -105,7 +105,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("Settings.rememberFraming"),
   at("Confirm.moved"),
 
-  at("Reconcile.look"),
+  at("Reconcile.transfers"),
   at("LedgerAudit.note"),
   at("Reconcile.watch"),
   at("LedgerAudit.endWatch"),

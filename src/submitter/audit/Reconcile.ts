@@ -63,7 +63,7 @@ const restFactor = 5
  * block at which this process began, or at which a quarantine ended, clears the key for signing, once its withdrawals
  * are complete too.
  */
-const auditTransfers = Effect.fn("Reconcile.look")(function* (party: string) {
+const auditTransfers = Effect.fn("Reconcile.transfers")(function* (party: string) {
   const memory = yield* AuditMemory
   const { pollIdleMillis } = (yield* CycleConfig).treasury.network
   const now = yield* Clock.currentTimeMillis
