@@ -3,7 +3,7 @@ import { byOneConfig, CycleConfig } from "../config/ConfigInForce.ts"
 import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
 import type { Intent, IntentCommand } from "../domain/Intent.ts"
 import { millisOf } from "../domain/Time.ts"
-import { type GatewayError, warnOf } from "../gateway/GatewayError.ts"
+import { type GatewayError, ifSupported, warnOf } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { agreedSighting } from "../gateway/quorumGateway.ts"
@@ -88,9 +88,9 @@ const listedSighting = Effect.fnUntraced(function* ({ intent, attempt, height }:
   const clock = yield* Clock.currentTimeMillis
   if (!(yield* (yield* AuditMemory).claimDue(`list/${attempt.transferId}`, clock, listMillisMin))) return undefined
   const gateways = yield* Gateways
-  const answers = yield* gateways
-    .several((reader) => lookupsFor(intent.command, reader).listing(attempt.party))
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const answers = yield* ifSupported(
+    gateways.several((reader) => lookupsFor(intent.command, reader).listing(attempt.party)),
+  )
   const sightings = answers?.map(({ gateway: { name }, value: { transfers, mark } }): TransferSighting => {
     const found = transfers.find(({ id }) => id === attempt.transferId)
     return { found, mark, gateway: name, agreed: true }

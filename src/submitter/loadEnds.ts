@@ -5,7 +5,7 @@ import { general } from "../domain/Balance.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { nanosOf } from "../domain/Time.ts"
-import { warnOf } from "../gateway/GatewayError.ts"
+import { ifSupported, warnOf } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { type ChainProgress, isProofOverdue, sureHeight } from "../payments/judgeAttempt.ts"
 import {
@@ -29,9 +29,7 @@ export const loadSends = Effect.fn("Reconcile.sends")(function* (party: string, 
   const now = nanosOf(yield* Clock.currentTimeMillis)
   const newest = (yield* (yield* Observations).watermark)?.timestamp ?? now
   const since = attempts.map(signedBy).reduce((first, time) => (time < first ? time : first)) - behindNanos
-  return yield* reader
-    .sends(party, since, newest > now ? newest : now)
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  return yield* ifSupported(reader.sends(party, since, newest > now ? newest : now))
 })
 
 /** Payments that ended within this time (milliseconds) before the signature may be in balances newer than it. */
