@@ -39,7 +39,7 @@ export const makeEntry = (subject: Subject, start: number): SubjectEntry => ({
 })
 
 /** True if a change of one of its accounts may change the result of a quiet subject. */
-export const isLeft = ({ band }: SubjectEntry, { seen }: Holding): boolean => {
+export const mayChange = ({ band }: SubjectEntry, { seen }: Holding): boolean => {
   if (band === undefined || seen === undefined) return true
   return !isWithin(band, band.level.balance === "free" ? seen.free : seen.total)
 }

@@ -11,7 +11,7 @@ import type { FundingRequest, Snapshot } from "../rules/Snapshot.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { makeAlarms } from "./Alarms.ts"
-import { isLeft, makeEntry, type SubjectEntry } from "./Entry.ts"
+import { makeEntry, mayChange, type SubjectEntry } from "./Entry.ts"
 import { type Holding, makeLedger, reveal } from "./Ledger.ts"
 import { makeLimitsUsed } from "./LimitsUsed.ts"
 import { makePendingApprovals, type OperatorAnswer } from "./PendingApprovals.ts"
@@ -121,7 +121,7 @@ export const applyChange = (play: Play, holding: Holding, at: number): void => {
   if (watchers === undefined) return
   for (const entry of watchers.own) {
     if (!entry.quiet) play.state.restless = true
-    else if (isLeft(entry, holding)) entry.touched = true
+    else if (mayChange(entry, holding)) entry.touched = true
   }
   for (const entry of watchers.paid) if (!entry.quiet) play.state.restless = true
 }

@@ -136,7 +136,7 @@ const alertOnOperatorChange = Effect.fnUntraced(function* (
 })
 
 /** Writes in one transaction. If it fails, the cached state of rules is forgotten. */
-export const asOne = Effect.fnUntraced(function* <A, E, R>(write: Effect.Effect<A, E, R>) {
+export const writeAtomically = Effect.fnUntraced(function* <A, E, R>(write: Effect.Effect<A, E, R>) {
   const states = yield* RuleStates
   return yield* (yield* Database).write(write, states.forget)
 })

@@ -13,7 +13,6 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { operatorsInForce } from "./agreeing.ts"
 import {
   alertOnGatewayChange,
-  asOne,
   type ChangeEntry,
   changedGateways,
   endRefusal,
@@ -21,6 +20,7 @@ import {
   hashLastSeen,
   putInForce,
   refusedReload,
+  writeAtomically,
 } from "./putInForce.ts"
 import { approvalOfTerms, endTermsHalt, haltOnTerms, listed, weakerIn } from "./termsApproval.ts"
 
@@ -54,7 +54,9 @@ const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, 
   const why = `${title === "" ? "" : `${title} `}${listed(lines)}`
   const { note } = yield* refusedReload
   const noted = note(meant === undefined ? why : `${why}; if it is meant, ${meant}`)
-  yield* asOne(Effect.andThen(raise("reload_refused", { treasury: name, at, detail: why, remedy, author }), noted))
+  yield* writeAtomically(
+    Effect.andThen(raise("reload_refused", { treasury: name, at, detail: why, remedy, author }), noted),
+  )
   yield* logEvent("configuration refused", {
     author,
     reason: `${title} ${lines.join("; ")}`.trim(),
@@ -151,7 +153,7 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const isHalted = (yield* (yield* Controls).halts).some(({ reason }) => reason === "terms")
   if (before.all === after.all && !isHalted) {
     metrics.configReloaded.set({ treasury: treasury.name }, 1)
-    yield* asOne(endRefusal(treasury.name))
+    yield* writeAtomically(endRefusal(treasury.name))
     return { _tag: "Unchanged", hash: after.all, files: treasury.files } satisfies Reloaded
   }
   const orphans = yield* orphanProblems(old.treasury, treasury)
@@ -170,7 +172,7 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const detail = `${parts.join(", ")} changed`
   const entry = { detail, before: before.all, after: after.all, parts, weaker, policy, author, reason }
   const ends = Effect.andThen(endTermsHalt(`reloaded by ${author}: ${reason}`), endRefusal(treasury.name))
-  yield* config.replace(next, asOne(Effect.andThen(putInForce(next, entry, replaced), ends)))
+  yield* config.replace(next, writeAtomically(Effect.andThen(putInForce(next, entry, replaced), ends)))
   yield* announceReload(next, asked, parts)
   return { _tag: "Reloaded", hash: after.all, parts, weaker } satisfies Reloaded
 })
@@ -195,11 +197,11 @@ export const noteStarted = Effect.fn("Config.started")(function* () {
   const inForce = (yield* ConfigInForce).now()
   const { treasury, mode } = inForce
   yield* setHashMetrics(inForce)
-  yield* asOne(keepStops(treasury))
+  yield* writeAtomically(keepStops(treasury))
   const weaker = yield* weakerIn(inForce)
   if (weaker.length > 0 && !(yield* approvalOfTerms(inForce, inForce)).isEnough) {
     const change = changedGateways(treasury)
-    yield* asOne(
+    yield* writeAtomically(
       Effect.flatMap(change, (one) =>
         one === undefined ? Effect.void : alertOnGatewayChange(undefined, treasury, one),
       ),
@@ -216,7 +218,7 @@ export const noteStarted = Effect.fn("Config.started")(function* () {
         : "started with another configuration"
   const entry = { detail, before, after, weaker, policy: treasury.policy.hash, mode }
   const ends = Effect.andThen(endTermsHalt("what the file permits is in force"), endRefusal(treasury.name))
-  yield* asOne(Effect.andThen(started(inForce, entry), ends))
+  yield* writeAtomically(Effect.andThen(started(inForce, entry), ends))
 })
 
 /** Records the configuration and the gateways, which change only at a start. */

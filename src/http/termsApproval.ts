@@ -21,7 +21,7 @@ import type { Agreement } from "../tx/Approval.ts"
 import { agreementOf, operatorsInForce, takeAgreement, treasuryPlace } from "./agreeing.ts"
 import { SignatureText } from "./approvals.ts"
 import { Words } from "./controlVerbs.ts"
-import { asOne, endRefusal, putInForce } from "./putInForce.ts"
+import { endRefusal, putInForce, writeAtomically } from "./putInForce.ts"
 import { problem } from "./stories.ts"
 
 /**
@@ -182,7 +182,7 @@ const putFileInForce = Effect.fnUntraced(function* (why: string, end?: "in force
     yield* endRefusal(treasury.name)
     yield* pageOnTerms(`${terms}/in-force`, treasury.name, `${detail}: ${listed(weaker)}`)
   })
-  yield* config.replace(inForce, asOne(write))
+  yield* config.replace(inForce, writeAtomically(write))
   yield* logEvent("terms in force", { terms, reason: why })
   const signals = yield* Signals
   for (const loop of ["engine", "submitter", "balances"] as const) yield* signals.wake(loop)

@@ -21,7 +21,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
-import { agreedRows, nothing } from "./agreedRows.ts"
+import { agreedRows, noAnswer } from "./agreedRows.ts"
 import {
   aligned,
   defaultPageRows,
@@ -292,7 +292,7 @@ const readTogether = Effect.fnUntraced(function* (
   if (agreement._tag === "Waiting") return { answer: agreement.answer, by: [] }
   if (agreement._tag === "Apart") {
     yield* trouble.note(agreement.detail)
-    return { answer: nothing, by: [] }
+    return { answer: noAnswer, by: [] }
   }
   yield* trouble.end
   const health = yield* Health

@@ -3,7 +3,7 @@ import { quorumTip } from "../domain/chain.ts"
 import type { WindowAnswer } from "./askWindow.ts"
 
 /** Answer of one gateway for the window that all were queried for. */
-export interface Given {
+export interface NamedAnswer {
   readonly name: string
   readonly answer: WindowAnswer
 }
@@ -24,7 +24,7 @@ type Agreement =
 type Rows = WindowAnswer & { readonly _tag: "Rows" }
 
 /** Answer of no gateway. */
-export const nothing: WindowAnswer = { _tag: "Nothing", mark: undefined, unsettled: [] }
+export const noAnswer: WindowAnswer = { _tag: "Nothing", mark: undefined, unsettled: [] }
 
 const wordsOf = (row: BalanceChange): string =>
   `${row.timestamp} ${row.party} ${row.asset} ${row.market} ${row.type} ${row.balance}`
@@ -37,14 +37,14 @@ const textOf = (rows: ReadonlyArray<BalanceChange>): string => rows.map(wordsOf)
  * of it reported by each of them. `since` is the start of the common window; a row before it, which only some gateways
  * were queried for again, counts if a quorum shows it.
  */
-export const agreedRows = (given: ReadonlyArray<Given>, quorum: number, since: bigint): Agreement => {
+export const agreedRows = (given: ReadonlyArray<NamedAnswer>, quorum: number, since: bigint): Agreement => {
   const whole = given.flatMap(({ name, answer }) => (answer._tag === "Rows" ? [{ name, answer }] : []))
   const until = quorumTip(
     whole.map(({ answer }) => answer.until),
     quorum,
   )
   if (until === undefined) {
-    const answer = given.find((one) => one.answer._tag !== "Rows")?.answer ?? nothing
+    const answer = given.find((one) => one.answer._tag !== "Rows")?.answer ?? noAnswer
     return { _tag: "Waiting", answer }
   }
   const groups = new Map<string, Array<{ readonly name: string; readonly answer: Rows }>>()

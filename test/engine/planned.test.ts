@@ -6,7 +6,7 @@ import { byOneConfig, ConfigInForce, CycleConfig } from "../../src/config/Config
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { explanationOf } from "../../src/http/explanationOf.ts"
-import { asOne, putInForce } from "../../src/http/putInForce.ts"
+import { putInForce, writeAtomically } from "../../src/http/putInForce.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
@@ -179,7 +179,7 @@ describe("a planned payment that was due and held while its rule was on trial", 
         const { document, rules } = options.treasury
         const value: unknown = JSON.parse(JSON.stringify(document.value).replace(',"mode":"shadow"', ""))
         const next = { treasury: yield* treasuryOf({ ...document, value }), mode: "live" as const }
-        yield* (yield* ConfigInForce).replace(next, asOne(putInForce(next, { detail: "it pays" }, rules)))
+        yield* (yield* ConfigInForce).replace(next, writeAtomically(putInForce(next, { detail: "it pays" }, rules)))
         yield* resume
         const paying = { ...options, treasury: next.treasury }
         yield* Effect.provideService(rounds(paying, sandbox, 9), CycleConfig, next)
@@ -204,7 +204,7 @@ describe("a plan that comes into force while our clock is hours ahead", () => {
     const text = JSON.stringify(document.value).replace('"0 12 15 * *"', '"20 8 15 * *"')
     const value: unknown = JSON.parse(text.replace('"name":"old"', '"name":"wage"'))
     const next = { treasury: yield* treasuryOf({ ...document, value }), mode: "live" as const }
-    yield* (yield* ConfigInForce).replace(next, asOne(putInForce(next, { detail: "another plan" }, rules)))
+    yield* (yield* ConfigInForce).replace(next, writeAtomically(putInForce(next, { detail: "another plan" }, rules)))
     return next
   })
 

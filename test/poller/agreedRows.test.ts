@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { BalanceChange } from "../../src/domain/Balance.ts"
-import { agreedRows, type Given, nothing } from "../../src/poller/agreedRows.ts"
+import { agreedRows, type NamedAnswer, noAnswer } from "../../src/poller/agreedRows.ts"
 import type { WindowAnswer } from "../../src/poller/askWindow.ts"
 import { judged, nothingCompared } from "../../src/poller/Comparison.ts"
 import { makeDice } from "../support/Dice.ts"
@@ -27,10 +27,10 @@ const rowsOf = (until: bigint, rows: ReadonlyArray<BalanceChange>, more: Partial
   mark: { height: until + 1n, timestamp: until },
   ...more,
 })
-const given = (...answers: ReadonlyArray<WindowAnswer>): ReadonlyArray<Given> =>
+const given = (...answers: ReadonlyArray<WindowAnswer>): ReadonlyArray<NamedAnswer> =>
   answers.map((answer, i) => ({ name: "abcdef"[i]!, answer }))
 
-const agreedOf = (all: ReadonlyArray<Given>, quorum = 2, since = 10n) => {
+const agreedOf = (all: ReadonlyArray<NamedAnswer>, quorum = 2, since = 10n) => {
   const agreement = agreedRows(all, quorum, since)
   if (agreement._tag !== "Agreed") return assert.fail(`${agreement._tag}`)
   return agreement
@@ -65,11 +65,11 @@ describe("rows that gateways give alike", () => {
 
   it("are awaited while fewer than a quorum have anything new", () => {
     const ahead: WindowAnswer = { _tag: "Ahead", mark: { height: 1n, timestamp: 1n } }
-    assert.deepStrictEqual(agreedRows(given(rowsOf(20n, []), ahead, nothing), 2, 10n), {
+    assert.deepStrictEqual(agreedRows(given(rowsOf(20n, []), ahead, noAnswer), 2, 10n), {
       _tag: "Waiting",
       answer: ahead,
     })
-    assert.deepStrictEqual(agreedRows([], 2, 10n), { _tag: "Waiting", answer: nothing })
+    assert.deepStrictEqual(agreedRows([], 2, 10n), { _tag: "Waiting", answer: noAnswer })
   })
 
   it("come late, from before the watermark, only where a quorum shows them", () => {

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { approve } from "../../src/http/approvals.ts"
-import { asOne, putInForce } from "../../src/http/putInForce.ts"
+import { putInForce, writeAtomically } from "../../src/http/putInForce.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
 import { approvalOf } from "../../src/payments/approvalOf.ts"
@@ -55,7 +55,7 @@ describe("a clock that is behind at a reload", () => {
       const treasury = yield* treasuryOf({ ...document, value: JSON.parse(both.replace(line, each)) })
       const now = yield* Clock.currentTimeMillis
       yield* TestClock.setTime(now - 10 * hour)
-      yield* asOne(putInForce({ treasury, mode: "live" }, { detail: "divided" }, options.treasury.rules))
+      yield* writeAtomically(putInForce({ treasury, mode: "live" }, { detail: "divided" }, options.treasury.rules))
       yield* TestClock.setTime(now)
       const { policy } = treasury
       const since = now - 9 * hour

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { byOneConfig, ConfigInForce, CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { type Treasury, treasuryOf } from "../../src/config/Treasury.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
-import { asOne, putInForce } from "../../src/http/putInForce.ts"
+import { putInForce, writeAtomically } from "../../src/http/putInForce.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import type { StoreError } from "../../src/store/database/StoreError.ts"
@@ -139,7 +139,7 @@ it.effect("a payment whose rule is gone from the configuration is not signed", (
 const reloadedAs = Effect.fnUntraced(function* (treasury: Treasury) {
   const { now, replace } = yield* ConfigInForce
   const noted = putInForce({ treasury, mode: "live" }, { detail: "rules changed" }, now().treasury.rules)
-  yield* replace({ treasury, mode: "live" }, asOne(noted))
+  yield* replace({ treasury, mode: "live" }, writeAtomically(noted))
 })
 
 /** The treasury with another text in its files. */

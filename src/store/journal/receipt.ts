@@ -39,18 +39,18 @@ const relied = ({ approval }: EntryBody): { readonly approval?: Relied } => {
   return { approval: { group: String(group), need: Number(need), by: Array.isArray(by) ? by.map(String) : [] } }
 }
 
-const approvalOf = ({ at, body }: Told): ReceiptApproval => ({
+const approvalOf = ({ at, body }: ParsedEntry): ReceiptApproval => ({
   at,
   ...pick(body, "operator", "key", "text", "signature"),
 })
 
-interface Told {
+interface ParsedEntry {
   readonly at: string
   readonly kind: string
   readonly body: EntryBody
 }
 
-const toldOf = (entry: StoredEntry): Told => {
+const parseEntry = (entry: StoredEntry): ParsedEntry => {
   const body: unknown = JSON.parse(entry.body)
   if (typeof body !== "object" || body === null) throw new SyntaxError("no object")
   return { at: new Date(entry.at).toISOString(), kind: entry.kind, body: body as EntryBody }
@@ -58,7 +58,7 @@ const toldOf = (entry: StoredEntry): Told => {
 
 /** Builds the statement from the entries, in order. Throws a SyntaxError if one is not JSON. */
 export const statementOf = (entries: ReadonlyArray<StoredEntry>): Statement => {
-  const told = entries.map(toldOf)
+  const told = entries.map(parseEntry)
   const intents = told.filter((t) => t.kind === "intent")
   const decision = told.find((t) => t.kind === "decision")
   const approvals = told.filter((t) => t.kind === "approval")
@@ -96,7 +96,7 @@ const known: ReadonlySet<string> = new Set([
   "permit",
   "config",
 ])
-const isSigned = ({ kind, body }: Told): boolean => kind === "attempt" && body["state"] === "signed"
+const isSigned = ({ kind, body }: ParsedEntry): boolean => kind === "attempt" && body["state"] === "signed"
 
 const paymentOf = (id: string, body: EntryBody): Statement["payment"] => {
   const units = plain(body["amount"])
@@ -120,7 +120,7 @@ const paymentOf = (id: string, body: EntryBody): Statement["payment"] => {
   }
 }
 
-const attemptOf = (signed: Told, all: ReadonlyArray<Told>): ReceiptAttempt => {
+const attemptOf = (signed: ParsedEntry, all: ReadonlyArray<ParsedEntry>): ReceiptAttempt => {
   const { body } = signed
   const own = all.filter((t) => t.body["k"] === body["k"])
   const of = (kind: string) => own.filter((t) => t.kind === kind)
@@ -138,7 +138,7 @@ const attemptOf = (signed: Told, all: ReadonlyArray<Told>): ReceiptAttempt => {
 }
 
 /** Sends as they began, each with its answer: the first of the same number that follows. */
-const sendsOf = (own: ReadonlyArray<Told>): ReadonlyArray<ReceiptSend> => {
+const sendsOf = (own: ReadonlyArray<ParsedEntry>): ReadonlyArray<ReceiptSend> => {
   const answers = own.filter((t) => t.kind === "send")
   return own.flatMap(({ at, kind, body }) => {
     if (kind !== "attempt" || body["state"] !== "sending") return []

@@ -12,12 +12,12 @@ import { permitProblem, signedOf } from "./proven.ts"
 
 type Body = Readonly<Record<string, unknown>>
 
-interface Told {
+interface ParsedEntry {
   readonly kind: string
   readonly body: Body
 }
 
-const told = ({ kind, body }: StoredEntry): Told | undefined => {
+const parseEntry = ({ kind, body }: StoredEntry): ParsedEntry | undefined => {
   try {
     const parsed: unknown = JSON.parse(body)
     return typeof parsed === "object" && parsed !== null ? { kind, body: parsed as Body } : undefined
@@ -56,7 +56,7 @@ const unpaired = (what: string, rows: ReadonlyArray<Body>, entries: ReadonlyArra
  * if there is none.
  */
 const uncovered = (kept: Kept): string | undefined => {
-  const all = kept.entries.map(told)
+  const all = kept.entries.map(parseEntry)
   const unread = kept.entries[all.indexOf(undefined)]
   if (unread !== undefined) return `entry ${unread.seq} cannot be read`
   const entries = all.flatMap((entry) => entry ?? [])
