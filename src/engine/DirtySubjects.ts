@@ -11,7 +11,7 @@ import type { AccountBalance } from "../store/balances/storeRows.ts"
 interface Held {
   readonly rules: ReadonlyArray<Rule>
   readonly mode: string
-  /** Number of the generation of the memories, as `RuleStates.byKey` gives it. */
+  /** Generation of the memories, as `RuleStates.byKey` gives it. */
   readonly generation: number
   readonly watch: Watch
   readonly ageLimits: ReadonlyArray<number>
