@@ -90,12 +90,8 @@ export const executionsOf = Effect.fnUntraced(function* (attempt: Attempt, sends
 const elsewhere = Effect.fnUntraced(function* ({ payment: { fromKey, assetId, amount } }: Intent, attempt: Attempt) {
   const listing = yield* ifSupported((yield* GatewayReader).withdrawalsFrom(fromKey))
   if (listing !== undefined) yield* recordListing(fromKey, { ...listing, cursor: undefined })
-  return yield* (yield* LedgerAudit).countUnrecognized({
-    party: fromKey,
-    asset: assetId,
-    amount,
-    since: sinceOf(attempt),
-  })
+  const { countUnrecognized } = yield* LedgerAudit
+  return yield* countUnrecognized({ party: fromKey, asset: assetId, amount, since: sinceOf(attempt) })
 })
 
 /** Other withdrawals of the journal to whose execution such a movement may belong. */

@@ -69,8 +69,8 @@ export const worlds: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "rules/kinds/payoutNotices.ts",
-        source: "  if (missedTimes !== undefined) {",
-        instead: "  if (missedTimes !== undefined && missedTimes.last < 0) {",
+        source: "  if (missed !== undefined) {",
+        instead: "  if (missed !== undefined && missed.last < 0) {",
       },
     ],
   },

@@ -11,7 +11,7 @@ import { checkedSetup, storeText } from "./checkedSetup.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { runOnce } from "./once.ts"
 import { tracingLayer } from "./tracing.ts"
-import { checkChain, logConfiguration, runTreasury } from "./treasury.ts"
+import { checkChain, logStart, runTreasury } from "./treasury.ts"
 
 const flags = {
   file: fileArgument,
@@ -78,7 +78,7 @@ const daemon = (options: DaemonOptions & Setup, once: boolean, sandbox: Sandbox[
 
 const payOnce = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) =>
   Effect.gen(function* () {
-    yield* logConfiguration(options, sandbox)
+    yield* logStart(options, sandbox)
     yield* prepare(options)
     yield* checkChain(options.treasury, { isBeside: sandbox !== undefined, once: true })
     return yield* runOnce(options)

@@ -46,7 +46,7 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
   let isNoted = false
   const life = (current: DaemonOptions) =>
     Effect.gen(function* () {
-      if (isFirst) yield* logConfiguration(current, sandbox)
+      if (isFirst) yield* logStart(current, sandbox)
       isFirst = false
       // One process may run several times. An end before it serves anything is recorded too.
       if (!isNoted) yield* noteStart(current.treasury.files)
@@ -129,10 +129,7 @@ const shownAddress = (url: string): string => {
   return pathname === "/" ? origin : `${origin}/...`
 }
 
-export const logConfiguration = Effect.fnUntraced(function* (
-  options: DaemonOptions,
-  sandbox: Sandbox["Service"] | undefined,
-) {
+export const logStart = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) {
   const { dataDir } = options
   const { treasury, mode } = (yield* ConfigInForce).now()
   const { gateways, quorum, chainId } = treasury.network

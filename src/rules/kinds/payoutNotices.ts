@@ -112,12 +112,10 @@ export const payoutNotices = (
   if (subject.kind !== "payout" || before === undefined) return []
   const { rule, name } = subject
   const found: Array<Notice> = []
-  const missedTimes = missedOf(outcome)
-  if (missedTimes !== undefined) {
-    found.push({
-      ...unpaidNotice("let-go", rule, name, missedTimes, missedText(rule, missedTimes, before)),
-      missedTimes,
-    })
+  const missed = missedOf(outcome)
+  if (missed !== undefined) {
+    const text = missedText(rule, missed, before)
+    found.push({ ...unpaidNotice("let-go", rule, name, missed, text), missedTimes: missed })
   }
   const late =
     memory.episode === before.episode ? lateNotice(outcome, before, rule) : lateOver(outcome, memory, before, rule)

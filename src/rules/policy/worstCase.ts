@@ -1,13 +1,5 @@
 import { isExternal } from "../../domain/Hex.ts"
-import {
-  assetById,
-  type External,
-  type Party,
-  type PinnedAsset,
-  type Receiver,
-  receiverKey,
-  type Share,
-} from "../Account.ts"
+import { assetById, type External, type Party, type PinnedAsset, type Receiver, receiverKey } from "../Account.ts"
 import { isPaying, type PayingRule, type Rule } from "../Rule.ts"
 import { subjectsOf, waysOf } from "../Subject.ts"
 import { feeMax, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
@@ -53,7 +45,7 @@ interface WorstFloor {
 
 /** The most a treasury can lose or move, whatever gateways answer and rules decide. */
 export interface WorstCase {
-  readonly maxFee: Share
+  readonly maxFee: Policy["maxFee"]
   /** Lines that permit nothing are not among them. */
   readonly lines: ReadonlyArray<WorstLine>
   /** Kept by the balances that the gateways show. */
