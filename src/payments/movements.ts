@@ -24,14 +24,19 @@ interface Step {
   readonly by: bigint
 }
 
-/** The steps between consecutive rows of the general account; the first one from the balance before, if it is known. */
+/**
+ * The steps between consecutive rows of the general account; the first one from the balance before, if it is known.
+ * Without one, a first balance of exactly `opens` counts as a step from nothing: the account is new.
+ */
 export const stepsOf = (
   rows: ReadonlyArray<Pick<BalanceChange, "type" | "market" | "balance" | "timestamp">>,
   before?: bigint,
+  opens?: bigint,
 ): ReadonlyArray<Step> => {
   const own = rows.filter((row) => row.type === general && row.market === "")
+  const first = before ?? (own[0]?.balance === opens ? 0n : undefined)
   return own.flatMap((row, i) => {
-    const last = i === 0 ? before : own[i - 1]?.balance
+    const last = i === 0 ? first : own[i - 1]?.balance
     return last === undefined ? [] : [{ at: row.timestamp, by: row.balance - last }]
   })
 }

@@ -38,12 +38,12 @@ const overlapMillis = 3_600_000
 /** Changes of the balances of payer (`lost`) and receiver (`gained`) since a block time (Unix nanoseconds). */
 export const loadSteps = Effect.fnUntraced(function* ({ payment }: Intent, since: bigint) {
   const observations = yield* Observations
-  const { fromKey, toKey, assetId: asset } = payment
-  const stepsFor = Effect.fnUntraced(function* (party: string) {
+  const { fromKey, toKey, assetId: asset, amount } = payment
+  const stepsFor = Effect.fnUntraced(function* (party: string, opens?: bigint) {
     const before = yield* observations.before({ party, asset, market: "", type: general }, since)
-    return stepsOf(yield* observations.history(party, asset, since), before)
+    return stepsOf(yield* observations.history(party, asset, since), before, opens)
   })
-  return { lost: yield* stepsFor(fromKey), gained: yield* stepsFor(toKey) }
+  return { lost: yield* stepsFor(fromKey), gained: yield* stepsFor(toKey, amount) }
 })
 
 /** Balance changes of both ends, since the first block that may hold the attempt or one of `others`. */

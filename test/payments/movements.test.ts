@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { baseUnits } from "../../src/domain/Amount.ts"
+import { general } from "../../src/domain/Balance.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import {
   type Ends,
@@ -9,6 +10,7 @@ import {
   isInBalances,
   mayHaveLeft,
   movementOf,
+  stepsOf,
 } from "../../src/payments/movements.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 
@@ -36,6 +38,24 @@ const endsOf = (
     Object.entries(by).map(([at, amount]) => ({ at: second(Number(at)), by: sign * amount }))
   return { lost: steps(lost, -1n), gained: steps(gained, 1n), others, until: second(30) }
 }
+
+describe("steps of an account", () => {
+  const rows = [50n, 80n].map((balance, n) => ({
+    type: general,
+    market: "",
+    balance: baseUnits(balance),
+    timestamp: second(n),
+  }))
+  const by = (before?: bigint, opens?: bigint) => stepsOf(rows, before, opens).map((step) => step.by)
+
+  it("begin at the balance before, or at nothing where the first is what a new account has", () => {
+    assert.deepStrictEqual(by(), [30n])
+    assert.deepStrictEqual(by(20n), [30n, 30n])
+    assert.deepStrictEqual(by(undefined, 50n), [50n, 30n])
+    assert.deepStrictEqual(by(undefined, 49n), [30n])
+    assert.deepStrictEqual(by(20n, 50n), [30n, 30n])
+  })
+})
 
 describe("the time at which a gateway says that a payment executed", () => {
   const rows: ReadonlyArray<readonly [string, Intent, Ends, number, boolean]> = [

@@ -18,6 +18,8 @@ const payments = Effect.flatMap(Outbox, (outbox) => outbox.recent(20))
 const rich = (party: string) => ({ party, asset: "USDT", amount: "1_000" })
 /** Nothing has to be topped up. */
 const calm = { ...setup.scenario, deposits: ["alice", "bob", "eve"].map(rich) }
+/** Nobody has ever paid eve. */
+const unknownEve = { ...setup.scenario, deposits: ["alice", "bob"].map(rich) }
 /** Two payments of the same amount to the same receiver. */
 const equal = [wage, { ...wageAt("1 8 * * *"), name: "rent" }]
 
@@ -69,6 +71,13 @@ describe("payments of one account on a network that shows balances alone", () =>
         yield* waitUntil("both payments to be confirmed", isPaid, round(options, sandbox))
       },
     ),
+  )
+
+  it.effect("are confirmed also where the receiver had no balance before", () =>
+    behind({ ...setup, rules: [wage], scenario: unknownEve }, function* (_, __, options, sandbox) {
+      const isPaid = Effect.map(payments, ([one]) => one?.state === "confirmed")
+      yield* waitUntil("the payment to be confirmed", isPaid, round(options, sandbox))
+    }),
   )
 
   it.effect("wait for a lost one until its window is surely over, and are paid beside it then", () =>
