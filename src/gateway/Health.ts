@@ -64,7 +64,7 @@ interface Notes {
   chain: NamedBlock | undefined
   /** The block that its rows named last; also where the answer did not count. */
   rows: (BlockMark & NamedBlock) | undefined
-  /** Blocks of its row headers with their times, over the last seconds. */
+  /** Times of the blocks of its row headers, or of its answers if it names no blocks, over the last seconds. */
   timed: ReadonlyArray<TimedBlock>
   /** Why its head does not fit. */
   stray: string | undefined
@@ -83,6 +83,8 @@ export interface Ended {
   readonly outcome: RequestOutcome
   readonly detail: string
   readonly mark: BlockMark | undefined
+  /** The gateway's own time, Unix nanoseconds. */
+  readonly date?: bigint | undefined
 }
 
 /** Judges gateways by what they answer: how high, how late, how often not at all, and whether they contradict. */
@@ -159,11 +161,13 @@ export class Health extends Context.Service<
           follow: (name, pace) => Effect.sync(() => paces.set(name, pace)),
           note: (name, ended) =>
             Effect.map(now, (at) => {
-              noteEnd(of(name), ended, at)
-              if (ended.mark === undefined) return
               const record = of(name)
-              record.rows = { ...ended.mark, at }
-              record.timed = noteBlock(record.timed, { blockAt: millisOf(ended.mark.timestamp), at })
+              noteEnd(record, ended, at)
+              const { mark, date } = ended
+              if (mark !== undefined) record.rows = { ...mark, at }
+              // Where it never names a block, its own time stands for the block's.
+              const time = mark?.timestamp ?? (record.rows === undefined ? date : undefined)
+              if (time !== undefined) record.timed = noteBlock(record.timed, { blockAt: millisOf(time), at })
             }),
           noteHeight: (name, height) =>
             Effect.map(now, (at) => {

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Exit, Option, Redacted, Schema, type Scope } from "effect"
 import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import type { BlockMark } from "../domain/Balance.ts"
+import { nanosOf } from "../domain/Time.ts"
 import { type HeadKnown, isStrayBlock } from "../rules/saneHead.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import type { GatewayOperation, RequestOutcome } from "../telemetry/metricTable.ts"
@@ -94,6 +95,8 @@ export const SendMoment = Context.Reference<() => void>("cofferer/gateway/SendMo
 interface Answer<A> {
   readonly value: A
   readonly mark: BlockMark | undefined
+  /** The gateway's own time, by its Date header, in Unix nanoseconds; undefined without one. */
+  readonly date: bigint | undefined
 }
 
 /**
@@ -275,6 +278,12 @@ const blockMark = (
   )
 }
 
+/** Whole seconds, as HTTP sends them. A time without a zone would be read by that of this machine. */
+const dateOf = (text = ""): bigint | undefined => {
+  const millis = text.endsWith(" GMT") ? Date.parse(text) : Number.NaN
+  return Number.isNaN(millis) ? undefined : nanosOf(millis)
+}
+
 const parseJson = ({ text }: Body): { readonly json: unknown } | undefined => {
   try {
     return text === undefined ? undefined : { json: JSON.parse(text) }
@@ -306,7 +315,8 @@ const decodeAnswer = <A>(
     return Exit.fail({ _tag: "Unreadable", detail: "a text that is not Unicode: half of a surrogate pair" })
   }
   const value = Schema.decodeUnknownExit(schema)(parsed.json)
-  if (Exit.isSuccess(value)) return Exit.succeed({ value: value.value, mark: mark.value })
+  if (Exit.isSuccess(value))
+    return Exit.succeed({ value: value.value, mark: mark.value, date: dateOf(headers["date"]) })
   const issue = value.cause.reasons.map((r) => (r._tag === "Fail" ? r.error.message : r._tag)).join("; ")
   return Exit.fail({ _tag: "Unreadable", detail: escapeText(issue) })
 }
@@ -356,7 +366,7 @@ const record = <A>(
 }
 
 const endOf = <A>(exit: Exit.Exit<Answer<A>, GatewayReason>, mark: BlockMark | undefined): Ended | undefined => {
-  if (Exit.isSuccess(exit)) return { outcome: "ok", detail: "", mark }
+  if (Exit.isSuccess(exit)) return { outcome: "ok", detail: "", mark, date: exit.value.date }
   const reason = Option.getOrUndefined(Exit.findErrorOption(exit))
   return reason === undefined ? undefined : { outcome: outcomes[reason._tag], detail: wordsOf(reason), mark }
 }

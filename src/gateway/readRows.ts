@@ -57,14 +57,14 @@ export interface RowReader {
 
 export const makeRowReader = (transport: Transport): RowReader => ({
   balanceChanges: Effect.fn("GatewayReader.balanceChanges")(function* (query) {
-    const { value, mark } = yield* transport.request({
+    const { value, mark, date } = yield* transport.request({
       operation: "balance_changes",
       path: "/api/v2/balance/changes",
       query: changesParameters(query),
       schema: BalanceChangesAnswer,
       ...(isNewest(query) ? { joint: jointChanges(query) } : {}),
     })
-    return pageOf(value.balances, mark)
+    return { ...pageOf(value.balances, mark), date }
   }),
   assets: Effect.fn("GatewayReader.assets")(function* (query) {
     const { value, mark } = yield* transport.request({

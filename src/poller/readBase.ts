@@ -69,7 +69,10 @@ const readBase = Effect.fnUntraced(function* (reader: Reader, parties: ReadonlyA
 
 const logAhead = (mark: { readonly height: bigint; readonly timestamp: bigint }, now: bigint) => {
   const seconds = Number((mark.timestamp - now) / 1_000_000_000n)
-  return logEvent("gateway ahead of our clock", { block: String(mark.height), seconds })
+  return logEvent("gateway ahead of our clock", {
+    block: mark.height === 0n ? undefined : String(mark.height),
+    seconds,
+  })
 }
 
 /** How far one question may reach: networks refuse ranges beyond 365 days. */

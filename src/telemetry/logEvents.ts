@@ -204,7 +204,7 @@ export const logEvents = {
   "balance history not read": failure,
   "balance rows do not fit": "page + {since} {detail}",
   "gateway cannot filter by time": "page + {remedy}",
-  "gateway ahead of our clock": "ticket + {block} [{seconds}]",
+  "gateway ahead of our clock": "ticket + [{block}] [{seconds}]",
   "gateway went backwards": "ticket + {block}",
   "account listing without end": "ticket + {rows}",
   "asset changed": "info asset | {asset} | [{before} -> ][{status}][{changes}]",

@@ -31,7 +31,18 @@ layer(live, { excludeTestServices: true })("Transport", (it) => {
   it.effect("reads a good answer with its block", function* () {
     const server = yield* startGateway(json({ ok: true }))
     const transport = yield* openTransport(server.url)
-    assert.deepStrictEqual(yield* transport.request(ask), { value: { ok: true }, mark })
+    const { date, ...answer } = yield* transport.request(ask)
+    assert.deepStrictEqual(answer, { value: { ok: true }, mark })
+    assert.isBelow(Math.abs(Number(date) / 1e6 - Date.now()), 60_000, "by the server's Date header")
+  })
+
+  it.effect.each([
+    ["none", (r) => Object.assign(r, { sendDate: false }).writeHead(200).end('{"ok":true}')],
+    ["one that is no time", json({ ok: true }, 200, { date: "tomorrow" })],
+    ["one without a zone", json({ ok: true }, 200, { date: "Sun Nov  6 08:49:37 1994" })],
+  ] satisfies ReadonlyArray<readonly [string, Handler]>)("reads an answer without a time: %s", function* ([, answer]) {
+    const server = yield* startGateway(answer)
+    assert.isUndefined((yield* (yield* openTransport(server.url)).request(ask)).date)
   })
 
   it.effect("posts JSON with its content type, and says how long it is", function* () {

@@ -236,7 +236,8 @@ layer(live, { excludeTestServices: true })("GatewayReader", (it) => {
   it.effect("takes an empty page of a gateway that leaves defaults out", function* () {
     const server = yield* startGateway(json({ balances: { pageInfo: {} } }))
     const page = yield* GatewayReader.make(yield* openTransport(server.url)).balanceChanges({})
-    assert.deepEqual(page, { rows: [], pageInfo, mark })
+    const { date: _, ...rest } = page
+    assert.deepEqual(rest, { rows: [], pageInfo, mark })
   })
 
   it.effect("does not let a gateway touch the prototype of anything", function* () {

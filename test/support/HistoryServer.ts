@@ -63,6 +63,8 @@ export const serveHistory = (history: History): Effect.Effect<GatewayServer, nev
     const headers = history.hasHeaders
       ? { "x-block-height": String(history.begun.height), "x-block-timestamp": String(history.begun.timestamp) }
       : {}
+    // Its clock may be one of another year.
+    response.sendDate = false
     const answer = answerOf(history, url)
     response.writeHead(answer.status, { "content-type": "application/json", ...headers })
     response.end(JSON.stringify(answer.body))

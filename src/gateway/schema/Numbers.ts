@@ -107,6 +107,8 @@ export interface Page<A> {
   readonly pageInfo: PageInfo
   /** Undefined where the gateway sends no block headers. */
   readonly mark: BlockMark | undefined
+  /** The gateway's own time, Unix nanoseconds, as far as it is known. */
+  readonly date?: bigint | undefined
 }
 
 /**
