@@ -1,6 +1,7 @@
 import { inspect, isDeepStrictEqual } from "node:util"
 import { Cause, Effect, Exit } from "effect"
 import { GatewayError } from "../../../src/gateway/GatewayError.ts"
+import { withoutDate } from "../../support/withoutDate.ts"
 import { openTransport } from "../GatewayServer.ts"
 import { asks } from "./asks.ts"
 import type { BadAnswer } from "./BadAnswer.ts"
@@ -25,7 +26,7 @@ export const judge = Effect.fnUntraced(function* (bad: BadAnswer, url: string) {
 const problemOf = ({ gives }: BadAnswer, exit: Exit.Exit<unknown, GatewayError>): string | undefined => {
   if (Exit.isSuccess(exit)) {
     if (!("value" in gives)) return `gave ${short(exit.value)}`
-    return isDeepStrictEqual(exit.value, gives.value)
+    return isDeepStrictEqual(withoutDate(exit.value), gives.value)
       ? undefined
       : `gave ${short(exit.value)}, not ${short(gives.value)}`
   }
