@@ -264,7 +264,7 @@ const submitApproval = Effect.fnUntraced(function* (chosen: PaymentChoice, id: s
   const { operator, isNew, approval } = body
   yield* printResult(chosen.output, body, () => {
     const isEnough = approval === undefined || approval.missing === 0
-    const next = isEnough ? "that is enough: it is paid now" : neededText(approval)
+    const next = isEnough ? "that is enough: the daemon pays it unless a check refuses it" : neededText(approval)
     return `${isNew ? "approved" : "approved already"} by ${operator}; ${next}`
   })
 })

@@ -209,7 +209,7 @@ const cases = {
       ],
     },
     says: /^no balance of cold\/USDT was ever seen$/,
-    after: /a balance of cold\/USDT is seen/,
+    after: /^a balance of cold\/USDT is seen, or the rule has onNoData: zero$/,
   },
   stale: { words: { keep: { maxAge: "500ms" } }, says: /older than 0\.5 s$/, after: /newer block/ },
   catching_up: { rows: { checked: false }, says: /not yet compared/, after: /compared/ },

@@ -235,7 +235,10 @@ export const endedBy: Readonly<Record<HoldReason, (facts: SubjectFacts) => strin
       : "its code answers in time",
   inhibited: ({ subject, snapshot }) =>
     `${subject.rule.inhibitedBy.filter((name) => snapshot.firing.has(name)).join(" and ")} no longer fires`,
-  no_data: ({ subject }) => `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is seen`,
+  no_data: ({ subject, snapshot }) => {
+    const seen = `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is seen`
+    return snapshot.asOf === undefined ? seen : `${seen}, or the rule has onNoData: zero`
+  },
   stale: fixed("a newer block is read"),
   catching_up: fixed("all is read and compared"),
   disagreement: fixed("enough gateways agree"),
