@@ -38,8 +38,8 @@ const questionsFor = (
 }
 
 /**
- * Asks the code of all rules about what is known now, in one batch and outside of any transaction: slow or
- * endless code delays only its own rule. `rule`: ask this one alone.
+ * Asks the code of all rules about what is known now, in one batch and outside of any transaction: code
+ * that is slow or endless delays only the answers behind it. `rule`: ask this one alone.
  */
 export const gatherAnswers = Effect.fnUntraced(function* (rule?: string) {
   const config = yield* CycleConfig
