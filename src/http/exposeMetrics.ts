@@ -185,7 +185,7 @@ const setLimits = Effect.fnUntraced(function* (treasury: Treasury) {
   }
 })
 
-/** LedgerAudit on the ledger that no person has acknowledged yet. */
+/** Second executions and unrecognized transfers that no person has acknowledged yet. */
 const setFindings = Effect.fnUntraced(function* (treasury: Treasury) {
   const metrics = yield* Metrics
   const { duplicates, unacknowledged } = yield* LedgerAudit

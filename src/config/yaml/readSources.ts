@@ -27,9 +27,8 @@ const wholes: ReadonlySet<string> = new Set([
 export const daemonFile = "daemon.yaml"
 
 /**
- * Reads a treasury: a file or a folder, and overlays that change it, each a file or a folder too; of files of rules in
- * TypeScript those that are left when all are laid over each other. Fails where one of them cannot be read as YAML;
- * what is wrong otherwise, or merely doubtful, is among the document's problems.
+ * Reads a treasury, a file or a folder, and lays its overlays over it. Files of rules in TypeScript are read if the
+ * result names them. Fails where a file cannot be read as YAML; all other problems are among those of the document.
  */
 export const readSources = Effect.fnUntraced(function* (files: readonly [string, ...ReadonlyArray<string>]) {
   const sources = yield* Effect.forEach(files, (file) => (isFolder(file) ? readFolder(file) : readOne(file)))

@@ -27,7 +27,7 @@ const plain = (value: unknown): Plain => (typeof value === "string" || typeof va
 const pick = <K extends string>(body: EntryBody, ...names: ReadonlyArray<K>): Readonly<Record<K, Plain>> =>
   Object.fromEntries(names.map((name) => [name, plain(body[name])])) as Record<K, Plain>
 
-/** The word behind the name, where there is one: a receipt of before it was journalled stays what it is. */
+/** The text of this name in the entry; older entries lack it, and their receipts stay unchanged. */
 const words = <K extends string>(body: EntryBody, name: K): { readonly [P in K]?: string } => {
   const value = body[name]
   return typeof value === "string" ? ({ [name]: value } as { readonly [P in K]?: string }) : {}

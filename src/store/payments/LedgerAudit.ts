@@ -46,7 +46,7 @@ export type EndedAttempt = typeof EndedRow.Type
 /** The verb by which people acknowledged an unrecognized transfer. */
 type Acknowledgement = "adopted" | "recovered"
 
-/** LedgerAudit of one listing. */
+/** Result of comparing one listing. */
 interface NotedListing {
   /** Unrecognized transfers that were not seen before. */
   readonly unrecognized: ReadonlyArray<UnrecognizedTransfer>
