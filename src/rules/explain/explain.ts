@@ -11,7 +11,7 @@ import { knowledge } from "../checks/knowledge.ts"
 import { lockScope, pausesOf, stops } from "../checks/stops.ts"
 import { levelIn } from "../Subject.ts"
 import { amountText, type Check, leastOf, levelText, type SubjectFacts } from "../SubjectFacts.ts"
-import { type Means, machineForm, meansOf, peopleForm } from "./means.ts"
+import { machineForm, meansOf, peopleForm } from "./means.ts"
 
 /** holds: the reason. also_holds: would be, had none before it. not_reached: needs what is not known or wanted. */
 export type Sign = "passed" | "holds" | "also_holds" | "not_reached"
@@ -26,39 +26,8 @@ export interface Answer {
   readonly endsAt: number | null
 }
 
-/** When the subject could pay, if nothing else changes. */
-interface Next {
-  /** Unix milliseconds before which time alone keeps it from paying; null if time does not. */
-  readonly notBefore: number | null
-  /** Other steps that must happen first, as text. */
-  readonly after: ReadonlyArray<string>
-}
-
-/** All that one decision rests on, as plain values. Amounts are decimal text in units of the asset. */
-export interface Explanation extends Means {
-  readonly rule: string
-  readonly kind: string
-  readonly subject: string
-  readonly verdict: "acts" | "asks" | "holds"
-  /** The first that holds; null where it acts. */
-  readonly reason: HoldReason | null
-  /** "keep-hot-funded hot/USDT holds: cooldown, 12 s left" */
-  readonly sentence: string
-  /** Payments or funding requests due now. */
-  readonly payments: ReadonlyArray<ExplainedPayment>
-  /** All checks, in order of precedence. */
-  readonly checks: ReadonlyArray<Answer>
-  readonly next: Next
-}
-
-export interface ExplainedPayment {
-  readonly from: string
-  readonly to: string
-  readonly asset: string
-  readonly amount: string
-  /** Base units as digits: what is the same under other decimals too. */
-  readonly units: string
-}
+export type Explanation = ReturnType<typeof explainSubject>
+export type ExplainedPayment = Explanation["payments"][number]
 
 const all: ReadonlyArray<Check> = [...stops, ...knowledge, ...history, ...funds]
 
@@ -80,8 +49,13 @@ const ofNeed: ReadonlySet<HoldReason> = new Set([
 /** Checks of our own money: people pay funding requests from elsewhere. */
 const ofOurMoney: ReadonlySet<HoldReason> = new Set(["policy", "limit", "quota", "fee", "short", "yielded"])
 
-/** Explains why the subject pays or not: every check, its inputs, and what must change. */
-export const explainSubject = (facts: SubjectFacts): Explanation => {
+const verdicts = { Hold: "holds", Act: "acts", Ask: "asks" } as const
+
+/**
+ * Explains why the subject pays or not: every check, its inputs, and what must change, as plain values. Amounts are
+ * decimal text in units of the asset.
+ */
+export const explainSubject = (facts: SubjectFacts) => {
   const { subject } = facts
   const { decision } = judgeSubject(facts)
   const reason = decision._tag === "Hold" ? decision.reason : null
@@ -91,10 +65,14 @@ export const explainSubject = (facts: SubjectFacts): Explanation => {
     rule: subject.rule.name,
     kind: subject.kind,
     subject: subject.name,
-    verdict: decision._tag === "Hold" ? "holds" : decision._tag === "Act" ? "acts" : "asks",
+    verdict: verdicts[decision._tag],
+    /** The first that holds; null where it acts. */
     reason,
+    /** "keep-hot-funded hot/USDT holds: cooldown, 12 s left" */
     sentence: `${subject.rule.name} ${subject.name} ${verdictText(decision, subject.asset.decimals)}`,
+    /** Payments or funding requests due now. */
     payments: paymentsOf(decision, subject.asset.decimals),
+    /** All checks, in order of precedence. */
     checks,
     next: nextOf(checks, facts),
     ...meansOf(facts, peopleForm),
@@ -159,16 +137,19 @@ const answerOf = (check: Check, asked: Asked): Answer => {
   return { reason, sign, detail, endsAt: check.ends?.(facts) ?? null }
 }
 
-const nextOf = (checks: ReadonlyArray<Answer>, facts: SubjectFacts): Next => {
+/** When the subject could pay, if nothing else changes. */
+const nextOf = (checks: ReadonlyArray<Answer>, facts: SubjectFacts) => {
   const holding = checks.filter(({ sign }) => sign === "holds" || sign === "also_holds")
   const times = holding.flatMap(({ endsAt }) => (endsAt === null ? [] : [endsAt]))
   return {
+    /** Unix milliseconds before which time alone keeps it from paying; null if time does not. */
     notBefore: times.length === 0 ? null : Math.max(...times),
+    /** Other steps that must happen first, as text. */
     after: holding.filter(({ endsAt }) => endsAt === null).map(({ reason }) => endedBy[reason](facts)),
   }
 }
 
-const paymentsOf = (decision: Decision, decimals: number): ReadonlyArray<ExplainedPayment> =>
+const paymentsOf = (decision: Decision, decimals: number) =>
   decision._tag === "Hold"
     ? []
     : decision.payments.map((payment) => ({
@@ -176,6 +157,7 @@ const paymentsOf = (decision: Decision, decimals: number): ReadonlyArray<Explain
         to: payment.to,
         asset: payment.asset,
         amount: formatAmount(payment.amount, decimals),
+        /** Base units as digits: what is the same under other decimals too. */
         units: String(payment.amount),
       }))
 

@@ -1,6 +1,5 @@
 import { formatAmount, formatLevel } from "../../domain/Amount.ts"
 import { statusText } from "../../domain/Asset.ts"
-import type { HoldReason, RuleState } from "../../domain/Decision.ts"
 import { timeText } from "../../domain/Time.ts"
 import {
   type AlertRule,
@@ -35,51 +34,25 @@ export interface SeenCondition {
   readonly of: ReadonlyArray<SeenCondition>
 }
 
-/** All that an alert rule's next evaluation depends on, as plain values. Times are Unix milliseconds. */
-interface AlertExplanation {
-  readonly rule: string
-  readonly severity: AlertRule["severity"]
-  /** acting: it fires, and people heard of it. holding: it fires, and they have not. */
-  readonly state: RuleState
-  /** Why no alert is sent; null if one is. */
-  readonly reason: HoldReason | null
-  /** "low fires: hot/USDT: 9,500.00 is below 10,000" */
-  readonly sentence: string
-  readonly when: SeenCondition
-  /** Must hold before it is over; null: it is over as soon as `when` is not so any more. */
-  readonly clear: SeenCondition | null
-  /** Since when the condition holds; null while it does not. */
-  readonly firingSince: number | null
-  readonly timers: AlertTimers
-}
+export type AlertTimers = ReturnType<typeof timersOf>
 
-export interface AlertTimers {
-  readonly forMillis: number
-  readonly cooldownMillis: number
-  /** When it fires, if its condition holds until then; null where it does not hold, or fires already. */
-  readonly firesAt: number | null
-  /** When it is over, if it stays so until then; null where it does not fire, or still holds. */
-  readonly overAt: number | null
-  /** null: none runs. */
-  readonly cooldownEndsAt: number | null
-  /** When the hours begin in which alerts are sent; null: they may now. */
-  readonly opensAt: number | null
-}
-
-/** Explains why an alert rule fires or not, as its next evaluation would decide. */
-export const explainAlert = (
-  rule: AlertRule,
-  facts: ConditionFacts,
-  before: AlertMemory | undefined,
-): AlertExplanation => {
+/**
+ * Explains why an alert rule fires or not, as its next evaluation would decide: all that it depends on, as plain values.
+ * Times are Unix milliseconds.
+ */
+export const explainAlert = (rule: AlertRule, facts: ConditionFacts, before: AlertMemory | undefined) => {
   const alerted = evaluateAlert(rule, facts, before)
   return {
     rule: rule.name,
     severity: rule.severity,
+    /** acting: it fires, and people heard of it. holding: it fires, and they have not. */
     state: alerted.state,
+    /** Why no alert is sent; null if one is. */
     reason: alerted.reason ?? null,
+    /** "low fires: hot/USDT: 9,500.00 is below 10,000" */
     sentence: `${rule.name} ${verdictText(alerted)}`,
     when: seenOf(rule.when, facts),
+    /** Must hold before it is over; null: it is over as soon as `when` is not so any more. */
     clear: rule.clear === undefined ? null : seenOf(rule.clear, facts),
     firingSince: alerted.firingSince ?? null,
     timers: timersOf(rule, alerted, before?.alertedAt, facts.now),
@@ -97,7 +70,7 @@ const timersOf = (
   alerted: Alerted,
   alertedAt: number | undefined,
   now: number,
-): AlertTimers => {
+) => {
   const { firingSince, clearingSince } = alerted
   const on = isOn(alerted)
   const hours = during === undefined ? undefined : hoursAt(during, now)
@@ -105,9 +78,12 @@ const timersOf = (
   return {
     forMillis,
     cooldownMillis,
+    /** When it fires, if its condition holds until then; null where it does not hold, or fires already. */
     firesAt: on || firingSince === undefined ? null : firingSince + forMillis,
+    /** When it is over, if it stays so until then; null where it does not fire, or still holds. */
     overAt: on && clearingSince !== undefined ? clearingSince + forMillis : null,
     cooldownEndsAt: free > now ? free : null,
+    /** When the hours begin in which alerts are sent; null: they may now. */
     opensAt: hours?.open === false ? hours.until : null,
   }
 }

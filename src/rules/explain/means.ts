@@ -5,65 +5,6 @@ import { reservedFrom } from "../Snapshot.ts"
 import { isOfSubject, waysOf } from "../Subject.ts"
 import { amountText, floorOf, levelText, type SubjectFacts } from "../SubjectFacts.ts"
 
-/** Inputs of a decision: balances, limits and open payments. Amounts are decimal text; `T` is a point in time. */
-export interface Means<T = number> {
-  readonly asset: string
-  readonly accounts: ReadonlyArray<SeenAccount>
-  /** How long the condition has been true, and in how many observations. */
-  readonly firing: { readonly since: T; readonly observations: number } | null
-  readonly lines: ReadonlyArray<SeenLine<T>>
-  readonly quotas: ReadonlyArray<SeenQuota<T>>
-  readonly underWay: ReadonlyArray<SeenPayment>
-}
-
-interface SeenAccount {
-  readonly account: string
-  /** watched: its balance decides. pays: its funds do. */
-  readonly role: "watched" | "pays"
-  /** As observed; null: no balance was ever seen. */
-  readonly balance: string | null
-  /** As if rehearsed payments had been made, by which the rule decides; null where that is the observed one. */
-  readonly rehearsed: string | null
-  /** Amount reserved by open payments, and the floor. */
-  readonly reserved: string
-  readonly floor: string
-}
-
-/** The policy line for one way of the money, and how much of it is used, what is decided included. */
-interface SeenLine<T> {
-  readonly from: string
-  readonly to: string
-  /** null: no line allows it. */
-  readonly line: number | null
-  readonly perTransfer: string
-  readonly used: string
-  readonly per24h: string
-  readonly left: string
-  /** The next that leaves the period; null where time alone frees nothing. */
-  readonly nextFree: { readonly amount: string; readonly at: T } | null
-  readonly transfers: number
-  readonly transfersPer24h: number
-}
-
-/** The network's transfers of this epoch; all but the name null if it does not report them. */
-interface SeenQuota<T> {
-  readonly party: string
-  readonly used: number | null
-  readonly limit: number | null
-  readonly kept: number
-  readonly endsAt: T | null
-}
-
-interface SeenPayment {
-  readonly id: string
-  readonly short: string
-  readonly state: string
-  readonly rule: string
-  readonly from: string
-  readonly to: string
-  readonly amount: string
-}
-
 /** How amounts and times (Unix milliseconds) are written. */
 interface Form<T> {
   readonly amount: typeof amountText
@@ -79,7 +20,8 @@ export const machineForm: Form<string> = {
   time: (at) => new Date(at).toISOString(),
 }
 
-export const meansOf = <T>(facts: SubjectFacts, form: Form<T>): Means<T> => {
+/** Inputs of a decision: balances, limits and open payments. Amounts are decimal text; `T` is a point in time. */
+export const meansOf = <T>(facts: SubjectFacts, form: Form<T>) => {
   const { subject, snapshot, timer } = facts
   const payers = subject.payers.filter(({ publicKey }) =>
     subject.accounts.every(({ party, balance }) => party.publicKey !== publicKey || balance !== "free"),
@@ -91,6 +33,7 @@ export const meansOf = <T>(facts: SubjectFacts, form: Form<T>): Means<T> => {
       ...subject.accounts.map((account) => accountOf(facts, form, account, "watched")),
       ...payers.map((party) => accountOf(facts, form, free(party), "pays")),
     ],
+    /** How long the condition has been true, and in how many observations. */
     firing:
       timer.firingSince === undefined
         ? null
@@ -120,12 +63,10 @@ const touchesSubject = (
   return keys.some((key) => payment.fromKey === key || payment.toKey === key)
 }
 
-const accountOf = <T>(
-  facts: SubjectFacts,
-  form: Form<T>,
-  account: RuleAccount,
-  role: SeenAccount["role"],
-): SeenAccount => {
+/** watched: its balance decides. pays: its funds do. */
+type Role = "watched" | "pays"
+
+const accountOf = <T>(facts: SubjectFacts, form: Form<T>, account: RuleAccount, role: Role) => {
   const { subject, snapshot } = facts
   const { party, asset, balance } = account
   const units = snapshot.balance(party.publicKey, asset.id, balance)
@@ -133,14 +74,18 @@ const accountOf = <T>(
   return {
     account: balance === "free" ? accountName(account) : `${accountName(account)} (total)`,
     role,
+    /** As observed; null: no balance was ever seen. */
     balance: observed === undefined ? null : form.amount(facts, observed),
+    /** As if rehearsed payments had been made, by which the rule decides; null where that is the observed one. */
     rehearsed: units === undefined || units === observed ? null : form.amount(facts, units),
+    /** Amount reserved by open payments, and the floor. */
     reserved: form.amount(facts, reservedFrom(snapshot, party.publicKey, asset.id)),
     floor: form.level(facts, floorOf(subject, party)),
   }
 }
 
-const lineOf = <T>(facts: SubjectFacts, form: Form<T>, from: Party, to: Receiver): SeenLine<T> => {
+/** The policy line for one way of the money, and how much of it is used, what is decided included. */
+const lineOf = <T>(facts: SubjectFacts, form: Form<T>, from: Party, to: Receiver) => {
   const { subject, snapshot } = facts
   const way = { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id }
   const line = lineFor(snapshot.policy, way)
@@ -150,18 +95,21 @@ const lineOf = <T>(facts: SubjectFacts, form: Form<T>, from: Party, to: Receiver
   return {
     from: from.name,
     to: to.name,
+    /** null: no line allows it. */
     line: line?.line ?? null,
     perTransfer: form.level(facts, line?.perTransfer ?? 0n),
     used: form.level(facts, use.amount),
     per24h: form.level(facts, per24h),
     left: form.level(facts, per24h > use.amount ? per24h - use.amount : 0n),
+    /** The next that leaves the period; null where time alone frees nothing. */
     nextFree: next === undefined ? null : { amount: form.level(facts, next.amount), at: form.time(next.at) },
     transfers: use.count,
     transfersPer24h: line?.transfersPer24h ?? 0,
   }
 }
 
-const quotaOf = <T>({ snapshot }: SubjectFacts, form: Form<T>, payer: Party): SeenQuota<T> => {
+/** The network's transfers of this epoch; all but the name null if it does not report them. */
+const quotaOf = <T>({ snapshot }: SubjectFacts, form: Form<T>, payer: Party) => {
   const quota = snapshot.quota(payer.publicKey)
   const unsigned = snapshot.open.filter((i) => usesQuota(i) && i.payment.fromKey === payer.publicKey).length
   return {

@@ -4,54 +4,9 @@ import { isPaying, type PayingRule, type Rule } from "../Rule.ts"
 import { subjectsOf, waysOf } from "../Subject.ts"
 import { feeMax, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
-/** Highest amount that a policy line permits in any 24 hours of the ledger's time. Amounts are base units. */
-export interface WorstLine {
-  readonly line: number
-  /** Names of the parties that can pay by it and are named by no line before it. */
-  readonly from: ReadonlyArray<string>
-  readonly to: ReadonlyArray<string>
-  readonly asset: string
-  readonly decimals: number
-  readonly perTransfer: bigint
-  readonly transfers: number
-  /** All of its payments together, without fees. */
-  readonly amount: bigint
-  /** The highest fees of all of them together. */
-  readonly fees: bigint
-  /** Receivers whose key is elsewhere and from which no rule leads back: what they are paid leaves the treasury. */
-  readonly leavesTo: ReadonlyArray<string>
-  /** Those of them that are addresses outside of the network: what is withdrawn to them leaves it. */
-  readonly leavesNetworkTo: ReadonlyArray<string>
-  /** Group that must sign each payment; undefined if no approval is needed. */
-  readonly approval: PolicyLine["approval"]
-}
-
-/** A party's transfers in 24 hours: the number that the policy permits against that of the network. */
-interface WorstQuota {
-  readonly party: string
-  readonly permitted: number
-  readonly limit: number
-  readonly kept: number
-  /** Neither permitted by a policy line nor kept for people; 0 where they do not suffice. */
-  readonly free: number
-}
-
-interface WorstFloor {
-  readonly party: string
-  readonly asset: string
-  readonly decimals: number
-  readonly floor: bigint
-}
-
-/** The most a treasury can lose or move, whatever gateways answer and rules decide. */
-export interface WorstCase {
-  readonly maxFee: Policy["maxFee"]
-  /** Lines that permit nothing are not among them. */
-  readonly lines: ReadonlyArray<WorstLine>
-  /** Kept by the balances that the gateways show. */
-  readonly floors: ReadonlyArray<WorstFloor>
-  readonly quotas: ReadonlyArray<WorstQuota>
-}
+/** The most a treasury can lose or move, whatever gateways answer and rules decide. Amounts are base units. */
+export type WorstCase = ReturnType<typeof worstCase>
+export type WorstLine = WorstCase["lines"][number]
 
 /** Input of the worst case. */
 export interface Permitting {
@@ -71,12 +26,13 @@ export const networkTransfersPerDay = 20
  * and signs no payment without a line. A line's sum is at most its per24h, and at most transfersPer24h times its
  * perTransfer.
  */
-export const worstCase = (treasury: Permitting, transfersPerDay: number = networkTransfersPerDay): WorstCase => {
+export const worstCase = (treasury: Permitting, transfersPerDay: number = networkTransfersPerDay) => {
   const { policy, parties, assets } = treasury
   const lines = policy.lines.flatMap((line) => {
     const worst = lineAtWorst(treasury, line)
     return worst === undefined ? [] : [worst]
   })
+  // Kept by the balances that the gateways show.
   const floors = [...parties.values()].flatMap((party) =>
     [...assets.values()].flatMap(({ id, symbol, decimals }) => {
       const floor = party.floor.get(id)
@@ -86,13 +42,15 @@ export const worstCase = (treasury: Permitting, transfersPerDay: number = networ
   const quotas = [...parties.values()].flatMap(({ name, publicKey, transfersKept }) => {
     const permitted = transfersPermitted(policy, publicKey)
     if (!lines.some(({ from }) => from.includes(name))) return []
+    // Neither permitted by a policy line nor kept for people; 0 where they do not suffice.
     const free = Math.max(0, transfersPerDay - transfersKept - permitted)
     return [{ party: name, permitted, limit: transfersPerDay, kept: transfersKept, free }]
   })
   return { maxFee: policy.maxFee, lines, floors, quotas }
 }
 
-const lineAtWorst = (treasury: Permitting, line: PolicyLine): WorstLine | undefined => {
+/** Highest amount that a policy line permits in any 24 hours of the ledger's time; undefined if it permits nothing. */
+const lineAtWorst = (treasury: Permitting, line: PolicyLine) => {
   const { policy, assets, parties } = treasury
   const asset = assetById(assets, line.assetId)
   const permits = (from: Party, to: Receiver) =>
@@ -108,20 +66,25 @@ const lineAtWorst = (treasury: Permitting, line: PolicyLine): WorstLine | undefi
   if (from.length === 0 || amount === 0n) return undefined
   return {
     line: line.line,
+    /** Names of the parties that can pay by it and are named by no line before it. */
     from: from.map(({ name }) => name),
     to: [...to, ...leavesNetworkTo].map(({ name }) => name),
     asset: asset?.symbol ?? line.assetId,
     decimals: asset?.decimals ?? 0,
     perTransfer: line.perTransfer < line.per24h ? line.perTransfer : line.per24h,
     transfers: line.transfersPer24h,
+    /** All of its payments together, without fees. */
     amount,
     // Each fee is rounded up on its own. A withdrawal costs none.
     fees: to.length === 0 ? 0n : feeMax(policy.maxFee, amount) + BigInt(line.transfersPer24h),
+    /** Receivers whose key is elsewhere and from which no rule leads back: what they are paid leaves the treasury. */
     leavesTo: [
       ...to.filter((party) => party.signer === undefined && !hasWayBack(treasury, party, line.assetId)),
       ...leavesNetworkTo,
     ].map(({ name }) => name),
+    /** Those of them that are addresses outside of the network: what is withdrawn to them leaves it. */
     leavesNetworkTo: leavesNetworkTo.map(({ name }) => name),
+    /** Group that must sign each payment; undefined if no approval is needed. */
     approval: line.approval,
   }
 }
