@@ -1,5 +1,5 @@
 import { toDouble } from "../domain/Amount.ts"
-import { accountName } from "../rules/Account.ts"
+import { accountName, type RuleAccount } from "../rules/Account.ts"
 import { type AlertRule, partsOf } from "../rules/Condition.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import type { Holding } from "./Ledger.ts"
@@ -10,36 +10,16 @@ import type { SubjectState } from "./World.ts"
 /** Columns of a chart. */
 const columns = 900
 
+/** Data of a chart. */
+export type Drawing = ReturnType<ReturnType<typeof makeDrawing>["toDrawing"]>
 /** Balances of one account in units of the asset, by columns; NaN while none was known. */
-export interface Line {
-  readonly key: string
-  readonly name: string
-  readonly lows: ReadonlyArray<number>
-  readonly highs: ReadonlyArray<number>
-  readonly least: number | undefined
-  readonly most: number | undefined
-  readonly floor: number | undefined
-  /** Columns (with fractions) of the payments that it made and received. */
-  readonly paid: ReadonlyArray<number>
-  readonly received: ReadonlyArray<number>
-  readonly holds: ReadonlyArray<HoldSpan>
-  /** Columns between which the condition of an alert rule on it was true. */
-  readonly alerts: ReadonlyArray<{ readonly rule: string; readonly from: number; readonly until: number }>
-}
+export type Line = Drawing["lines"][number]
 
 /** Columns between which a rule on the account held for a reason that is not `calm`. */
 export interface HoldSpan {
   readonly reason: string
   readonly from: number
   readonly until: number
-}
-
-/** Data of a chart. */
-export interface Drawing {
-  readonly columns: number
-  readonly from: number
-  readonly to: number
-  readonly lines: ReadonlyArray<Line>
 }
 
 /** Hold reasons of a subject that needs nothing now. */
@@ -83,35 +63,36 @@ export const makeDrawing = (from: number, to: number) => {
       open.set(key, state)
     },
   }
-  const toDrawing = ({ ledger, entries, alarms }: VirtualTreasury): Drawing => {
+  const toDrawing = ({ ledger, entries, alarms }: VirtualTreasury) => {
     for (const state of open.values()) listener.decided?.({ ...state, at: to, reason: undefined })
-    const lines = [...traces].flatMap(([key, trace]): ReadonlyArray<Line> => {
+    const accounts = accountsIn({ entries, alarms })
+    const lines = [...traces].flatMap(([key, trace]) => {
       fill(trace, columns)
       const holding = ledger.holdings.get(key)
-      const named = accountOfRules(key, entries) ?? accountOfConditions(key, alarms)
-      if (holding === undefined || named === undefined) return []
-      const { name, decimals, floor } = named
-      const units = (one: bigint) => toDouble(one, decimals)
+      const account = accounts.get(key)
+      if (holding === undefined || account === undefined) return []
+      const floor = account.party.floor.get(account.asset.id)
+      const units = (one: bigint) => toDouble(one, account.asset.decimals)
       const signedIn = (side: "fromKey" | "toKey") =>
         ledger.payments
           .filter(({ intent: { payment } }) => accountKey(payment[side], payment.assetId) === key)
           .flatMap(({ signedAt }) => (signedAt === undefined ? [] : [columnOf(signedAt)]))
-      const own = entries.filter(({ subject }) =>
-        subject.accounts.some((a) => accountKey(a.party.publicKey, a.asset.id) === key),
-      )
+      const own = entries.filter(({ subject }) => subject.accounts.some((one) => keyOf(one) === key))
       return [
         {
           key,
-          name,
+          name: accountName(account),
           lows: numbers(trace.lows, units),
           highs: numbers(trace.highs, units),
           ...bandEdges(holding, units),
           floor: floor === undefined ? undefined : units(floor),
+          /** Columns (with fractions) of the payments that it made and received. */
           paid: signedIn("fromKey"),
           received: signedIn("toKey"),
           holds: own.flatMap(({ subject }) => spans.get(`${subject.rule.name}|${subject.name}`) ?? []),
+          /** Columns between which the condition of an alert rule on it was true. */
           alerts: alarms
-            .filter(({ rule }) => isAbout(rule, key))
+            .filter(({ rule }) => accountsOf(rule).some((one) => keyOf(one) === key))
             .flatMap(({ rule, spans: on }) =>
               on.map((span) => ({
                 rule: rule.name,
@@ -127,10 +108,10 @@ export const makeDrawing = (from: number, to: number) => {
   return { listener, toDrawing }
 }
 
-const isAbout = (rule: AlertRule, key: string): boolean =>
-  partsOf(rule).some(
-    (part) => "account" in part && accountKey(part.account.party.publicKey, part.account.asset.id) === key,
-  )
+const keyOf = ({ party, asset }: Pick<RuleAccount, "party" | "asset">): string => accountKey(party.publicKey, asset.id)
+
+const accountsOf = (rule: AlertRule): ReadonlyArray<RuleAccount> =>
+  partsOf(rule).flatMap((part) => ("account" in part ? [part.account] : []))
 
 /** Continues the last balance up to a column. */
 const fill = (trace: Trace, until: number): void => {
@@ -151,7 +132,7 @@ const numbers = (line: ReadonlyArray<bigint | undefined>, units: (one: bigint) =
     return one === undefined ? Number.NaN : units(one)
   })
 
-const bandEdges = ({ outside }: Holding, units: (one: bigint) => number): Pick<Line, "least" | "most"> => {
+const bandEdges = ({ outside }: Holding, units: (one: bigint) => number) => {
   const least = outside.flatMap(({ band }) => (band.least === undefined ? [] : [units(band.least)]))
   const most = outside.flatMap(({ band }) => (band.most === undefined ? [] : [units(band.most)]))
   return {
@@ -160,25 +141,9 @@ const bandEdges = ({ outside }: Holding, units: (one: bigint) => number): Pick<L
   }
 }
 
-/** Name, decimals and floor of an account that a rule watches or pays from; undefined if none does. */
-const accountOfRules = (key: string, entries: VirtualTreasury["entries"]) => {
-  for (const { subject } of entries) {
-    const { asset } = subject
-    for (const party of subject.parties) {
-      if (accountKey(party.publicKey, asset.id) !== key) continue
-      return { name: `${party.name}/${asset.symbol}`, decimals: asset.decimals, floor: party.floor.get(asset.id) }
-    }
-  }
-  return undefined
-}
-
-/** Name, decimals and floor of an account that only conditions watch. */
-const accountOfConditions = (key: string, alarms: VirtualTreasury["alarms"]): ReturnType<typeof accountOfRules> => {
-  for (const part of alarms.flatMap(({ rule }) => partsOf(rule))) {
-    if (!("account" in part)) continue
-    const { party, asset } = part.account
-    if (accountKey(party.publicKey, asset.id) !== key) continue
-    return { name: accountName(part.account), decimals: asset.decimals, floor: party.floor.get(asset.id) }
-  }
-  return undefined
+/** Accounts that rules watch or pay from, or that conditions watch, by key. */
+const accountsIn = ({ entries, alarms }: Pick<VirtualTreasury, "entries" | "alarms">) => {
+  const ofRules = entries.flatMap(({ subject: { asset, parties } }) => parties.map((party) => ({ party, asset })))
+  const all = [...ofRules, ...alarms.flatMap(({ rule }) => accountsOf(rule))]
+  return new Map(all.map((account) => [keyOf(account), account]))
 }
