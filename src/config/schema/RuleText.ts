@@ -29,37 +29,29 @@ const sides = (what: string) => exactlyOne(what, ["below", "above"])
 const status = oneOf("proposed", "rejected", "pendingListing", "enabled")
 
 const leaves = {
-  balance: Schema.Struct({ ...account, below: optional(AmountText), above: optional(AmountText) }).check(
-    sides("balance"),
+  balance: optional(
+    Schema.Struct({ ...account, below: optional(AmountText), above: optional(AmountText) }).check(sides("balance")),
   ),
-  change: Schema.Struct({
-    ...account,
-    over: PeriodText,
-    below: optional(StepText),
-    above: optional(StepText),
-  }).check(sides("change")),
-  rate: Schema.Struct({
-    ...account,
-    over: optional(PeriodText),
-    below: optional(SignedText),
-    above: optional(SignedText),
-  }).check(sides("rate")),
-  asset: Schema.Struct({
-    asset: AssetSymbol,
-    is: Schema.Union([status, Schema.Array(status)]),
-  }),
-  stale: Schema.Struct({ party: optional(Name), asset: optional(AssetSymbol), longerThan: DurationText }),
-  held: Schema.Struct({ rule: Name, reason: optional(oneOf(...holdReasons)), longerThan: DurationText }),
+  change: optional(
+    Schema.Struct({ ...account, over: PeriodText, below: optional(StepText), above: optional(StepText) }).check(
+      sides("change"),
+    ),
+  ),
+  rate: optional(
+    Schema.Struct({
+      ...account,
+      over: optional(PeriodText),
+      below: optional(SignedText),
+      above: optional(SignedText),
+    }).check(sides("rate")),
+  ),
+  asset: optional(Schema.Struct({ asset: AssetSymbol, is: Schema.Union([status, Schema.Array(status)]) })),
+  stale: optional(Schema.Struct({ party: optional(Name), asset: optional(AssetSymbol), longerThan: DurationText })),
+  held: optional(Schema.Struct({ rule: Name, reason: optional(oneOf(...holdReasons)), longerThan: DurationText })),
 }
 
 /** A condition as written: exactly one kind, or a combination of conditions. */
-export interface ConditionText {
-  readonly balance?: typeof leaves.balance.Type | undefined
-  readonly change?: typeof leaves.change.Type | undefined
-  readonly rate?: typeof leaves.rate.Type | undefined
-  readonly asset?: typeof leaves.asset.Type | undefined
-  readonly stale?: typeof leaves.stale.Type | undefined
-  readonly held?: typeof leaves.held.Type | undefined
+export type ConditionText = Schema.Struct.Type<typeof leaves> & {
   readonly all?: ReadonlyArray<ConditionText> | undefined
   readonly any?: ReadonlyArray<ConditionText> | undefined
   readonly not?: ConditionText | undefined
@@ -69,12 +61,7 @@ const inner = Schema.suspend((): Schema.ConstraintDecoder<ConditionText> => Cond
 const several = Schema.Array(inner).check(Schema.isMinLength(1, { expected: "at least one condition" }))
 
 export const ConditionText: Schema.ConstraintDecoder<ConditionText> = Schema.Struct({
-  balance: optional(leaves.balance),
-  change: optional(leaves.change),
-  rate: optional(leaves.rate),
-  asset: optional(leaves.asset),
-  stale: optional(leaves.stale),
-  held: optional(leaves.held),
+  ...leaves,
   all: optional(several),
   any: optional(several),
   not: optional(inner),
@@ -100,38 +87,43 @@ export const WindowText = Schema.Struct({
 })
 
 const kinds = {
-  topUp: Schema.Struct({
-    from: Name,
-    levels: Schema.Array(
-      Schema.Struct({ party: Name, asset: AssetSymbol, balance, below: AmountText, target: AmountText }),
-    ).check(Schema.isMinLength(1, { expected: "at least one level" })),
-  }),
-  sweep: Schema.Struct({
-    from: oneOrMany(Name),
-    to: Name,
-    asset: AssetSymbol,
-    balance,
-    above: AmountText,
-    target: AmountText,
-  }),
-  rebalance: Schema.Struct({ asset: AssetSymbol, balance, weights: parts, tolerance: PercentText }),
-  split: Schema.Struct({ from: Name, asset: AssetSymbol, above: AmountText, target: optional(AmountText), to: parts }),
-  payout: Schema.Struct({ from: Name, to: Name, asset: AssetSymbol, amount: AmountText }),
-  request: Schema.Struct({
-    from: Name,
-    to: Name,
-    asset: AssetSymbol,
-    balance,
-    below: AmountText,
-    target: AmountText,
-  }),
-  withdraw: Schema.Struct({ from: Name, asset: AssetSymbol, balance, above: AmountText, target: AmountText, to: Name }),
-  notify: Schema.Struct({
-    asset: optional(AssetSymbol),
-    becomes: optional(Schema.Array(status).check(Schema.isMinLength(1, { expected: "at least one status" }))),
-    when: optional(ConditionText),
-    severity: optional(oneOf("page", "ticket", "info")),
-  }).check(exactlyOne("notify", ["becomes", "when"])),
+  topUp: optional(
+    Schema.Struct({
+      from: Name,
+      levels: Schema.Array(
+        Schema.Struct({ party: Name, asset: AssetSymbol, balance, below: AmountText, target: AmountText }),
+      ).check(Schema.isMinLength(1, { expected: "at least one level" })),
+    }),
+  ),
+  sweep: optional(
+    Schema.Struct({
+      from: oneOrMany(Name),
+      to: Name,
+      asset: AssetSymbol,
+      balance,
+      above: AmountText,
+      target: AmountText,
+    }),
+  ),
+  rebalance: optional(Schema.Struct({ asset: AssetSymbol, balance, weights: parts, tolerance: PercentText })),
+  split: optional(
+    Schema.Struct({ from: Name, asset: AssetSymbol, above: AmountText, target: optional(AmountText), to: parts }),
+  ),
+  payout: optional(Schema.Struct({ from: Name, to: Name, asset: AssetSymbol, amount: AmountText })),
+  request: optional(
+    Schema.Struct({ from: Name, to: Name, asset: AssetSymbol, balance, below: AmountText, target: AmountText }),
+  ),
+  withdraw: optional(
+    Schema.Struct({ from: Name, asset: AssetSymbol, balance, above: AmountText, target: AmountText, to: Name }),
+  ),
+  notify: optional(
+    Schema.Struct({
+      asset: optional(AssetSymbol),
+      becomes: optional(Schema.Array(status).check(Schema.isMinLength(1, { expected: "at least one status" }))),
+      when: optional(ConditionText),
+      severity: optional(oneOf("page", "ticket", "info")),
+    }).check(exactlyOne("notify", ["becomes", "when"])),
+  ),
 }
 
 /** A function, the accounts that it sees and the parties that it pays. Only a TypeScript file can define one. */
@@ -156,14 +148,7 @@ const Cron = Schema.Struct({
 
 const fields = {
   name: Name,
-  topUp: optional(kinds.topUp),
-  sweep: optional(kinds.sweep),
-  rebalance: optional(kinds.rebalance),
-  split: optional(kinds.split),
-  payout: optional(kinds.payout),
-  request: optional(kinds.request),
-  withdraw: optional(kinds.withdraw),
-  notify: optional(kinds.notify),
+  ...kinds,
   schedule: optional(Cron),
   for: optional(DurationText),
   clear: optional(Schema.Union([AmountText, ConditionText])),
