@@ -2,14 +2,14 @@ import { existsSync, readdirSync, statSync } from "node:fs"
 import { basename, dirname, extname, join, resolve } from "node:path"
 import { Effect, Schema } from "effect"
 import { subjectsIn } from "../rules/Subject.ts"
-import { type Address, CountText, ListenText, oneOf, parseListen, UrlText } from "./schema/Fields.ts"
-import { DatabaseText, SecretFile } from "./schema/Receivers.ts"
-import type { Treasury } from "./Treasury.ts"
+import { CountText } from "./schema/Fields.ts"
+import { DatabaseText, processFields } from "./schema/Receivers.ts"
+import { type ProcessConfig, resolveProcess, type Treasury } from "./Treasury.ts"
 import { ConfigError, configProblem, type Problem } from "./yaml/ConfigError.ts"
 import { nameRemedy } from "./yaml/decodeAll.ts"
 import { decodeYaml } from "./yaml/decodeParts.ts"
-import { postgresUrlFile, type Reporter, reporter, secretFiles } from "./yaml/Reporter.ts"
-import { readUtf8 } from "./yaml/readBytes.ts"
+import { postgresUrlFile, type Reporter, reporter } from "./yaml/Reporter.ts"
+import { textIn } from "./yaml/readBytes.ts"
 import { daemonFile, isPart } from "./yaml/readSources.ts"
 import { readYaml, type YamlDocument } from "./yaml/Yaml.ts"
 
@@ -18,10 +18,7 @@ const optional = Schema.optional
 /** A process of several treasuries as written. */
 export const DaemonFile = Schema.Struct({
   version: Schema.Literal("1"),
-  listen: optional(ListenText),
-  metrics: optional(ListenText),
-  tracing: optional(Schema.Struct({ url: UrlText, headers: optional(Schema.Record(Schema.String, SecretFile)) })),
-  logLevel: optional(oneOf("debug", "info", "warning", "error")),
+  ...processFields,
   dataDir: optional(Schema.String.check(Schema.isNonEmpty({ expected: "the path of a folder" }))),
   requestsPerSecond: optional(CountText),
   database: optional(DatabaseText),
@@ -29,13 +26,9 @@ export const DaemonFile = Schema.Struct({
 type Written = typeof DaemonFile.Type
 
 /** Settings of a process of several treasuries. */
-export interface DaemonConfig {
+export interface DaemonConfig extends ProcessConfig {
   /** The folder with the files. */
   readonly dir: string
-  readonly listen: Address
-  readonly metrics: Address | undefined
-  readonly tracing: Treasury["tracing"]
-  readonly logLevel: Treasury["logLevel"]
   /** The process's own; beside what it writes there, each treasury has a folder of its name. */
   readonly dataDir: string
   /** To each gateway at most, of all treasuries together; undefined: as for one treasury. */
@@ -44,17 +37,10 @@ export interface DaemonConfig {
   readonly postgresUrlFile: string | undefined
 }
 
-const textMax = 500_000
-
-const textOf = (file: string): string => {
-  const text = readUtf8(file, textMax)
-  return typeof text === "string" ? text : ""
-}
-
 /** True for a folder of several treasuries. That file of one treasury's folder of parts has the key "daemon". */
 export const isTreasuries = (dir: string): boolean => {
   const file = join(dir, daemonFile)
-  return existsSync(file) && !/^daemon[ \t]*:/m.test(textOf(file))
+  return existsSync(file) && !/^daemon[ \t]*:/m.test(textIn(file))
 }
 
 /** Reads daemon.yaml of a folder. */
@@ -68,13 +54,7 @@ export const loadDaemon = (dir: string): Effect.Effect<DaemonConfig, ConfigError
 
 const resolveDaemon = (dir: string, raw: Written, report: Reporter): DaemonConfig => ({
   dir: resolve(dir),
-  listen: parseListen(raw.listen ?? "127.0.0.1:9464"),
-  metrics: raw.metrics === undefined ? undefined : parseListen(raw.metrics),
-  tracing: raw.tracing && {
-    url: raw.tracing.url,
-    headerFiles: secretFiles(raw.tracing.headers ?? {}, ["tracing", "headers"], report),
-  },
-  logLevel: raw.logLevel ?? "info",
+  ...resolveProcess(raw, [], report),
   dataDir: report.path(raw.dataDir ?? ".cofferer", ["dataDir"]),
   requestsPerSecond: raw.requestsPerSecond === undefined ? undefined : Number(raw.requestsPerSecond),
   postgresUrlFile: postgresUrlFile(raw, report),
@@ -96,7 +76,7 @@ export const treasuriesIn = ({ dir, dataDir }: Pick<DaemonConfig, "dir" | "dataD
       if (one.name === daemonFile || one.name.startsWith(".") || file === dataDir) return []
       const parts = partsOf(file)
       if (parts.length === 0) return []
-      const written = parts.flatMap((part) => nameIn(textOf(part)) ?? [])[0]
+      const written = parts.flatMap((part) => nameIn(textIn(part)) ?? [])[0]
       return [{ name: written ?? basename(one.name, extname(one.name)), file }]
     })
     .toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.file < b.file ? -1 : 1))

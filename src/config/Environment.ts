@@ -1,32 +1,16 @@
 import type { Writable } from "node:stream"
 import type { WriteStream } from "node:tty"
 import { Context, Effect } from "effect"
-import { closest, distance } from "fastest-levenshtein"
 import { listenForm } from "./schema/Fields.ts"
 import type { Mode } from "./Treasury.ts"
 import { type ConfigError, configProblem } from "./yaml/ConfigError.ts"
+import { nameRemedy } from "./yaml/decodeAll.ts"
 
-/** Settings from the environment: where to run, and how cautiously. Never what may be paid. */
-export interface Environment {
-  readonly dataDir: string | undefined
-  readonly listen: string | undefined
-  readonly metrics: string | undefined
-  readonly logLevel: string | undefined
-  /** Can lower the mode of the file, never raise it. */
-  readonly mode: Mode | undefined
-}
-
-const known = [
-  "COFFERER_DATA_DIR",
-  "COFFERER_LISTEN",
-  "COFFERER_LOG_LEVEL",
-  "COFFERER_METRICS",
-  "COFFERER_MODE",
-] as const
 const modes: ReadonlyArray<Mode> = ["observe", "shadow", "live"]
 
-/** Variables whose text must have a form. */
+/** All variables, with the forms of their texts. */
 const forms: ReadonlyArray<readonly [name: string, form: RegExp, remedy: string]> = [
+  ["COFFERER_DATA_DIR", /^/, ""],
   ["COFFERER_LISTEN", listenForm, 'write host:port, such as "127.0.0.1:9464"'],
   ["COFFERER_METRICS", listenForm, 'write host:port, such as "127.0.0.1:9465"'],
   ["COFFERER_LOG_LEVEL", /^(debug|info|warning|error)$/, "write debug, info, warning or error"],
@@ -39,28 +23,27 @@ const ignored = (name: string, value: string): boolean =>
   name.startsWith("COFFERER_SERVICE_") ||
   (/^COFFERER_PORT(_|$)/.test(name) && (value.startsWith("tcp://") || /_(PROTO|PORT|ADDR)$/.test(name)))
 
-/** Reads the COFFERER_ variables. An unknown one is an error that names the nearest: a typo must not pass unseen. */
-export const readEnvironment = (
-  env: Readonly<Record<string, string | undefined>>,
-): Effect.Effect<Environment, ConfigError> =>
+/**
+ * Reads the COFFERER_ variables: where to run, and how cautiously. Never what may be paid. An unknown one is an error
+ * that names the nearest: a typo must not pass unseen.
+ */
+export const readEnvironment = (env: Readonly<Record<string, string | undefined>>) =>
   Effect.suspend(() => {
     for (const [name, value] of Object.entries(env)) {
       if (!name.startsWith("COFFERER_") || value === undefined || ignored(name, value)) continue
-      if ((known as ReadonlyArray<string>).includes(name)) continue
-      const near = closest(name, known)
-      const remedy = distance(name, near) <= 5 ? `did you mean ${near}?` : `known: ${known.join(", ")}`
-      return Effect.fail(configProblem("environment", `unknown variable ${name}`, remedy))
-    }
-    for (const [name, form, remedy] of forms) {
-      const value = env[name]
-      if (value === undefined || form.test(value)) continue
-      return Effect.fail(configProblem("environment", `${name} is "${value}"`, remedy))
+      const [, form, remedy = ""] = forms.find(([known]) => known === name) ?? []
+      if (form?.test(value) === true) continue
+      const known = forms.map(([one]) => one)
+      return form === undefined
+        ? configProblem("environment", `unknown variable ${name}`, nameRemedy(name, known, ""))
+        : configProblem("environment", `${name} is "${value}"`, remedy)
     }
     return Effect.succeed({
       dataDir: env["COFFERER_DATA_DIR"],
       listen: env["COFFERER_LISTEN"],
       metrics: env["COFFERER_METRICS"],
       logLevel: env["COFFERER_LOG_LEVEL"],
+      /** Can lower the mode of the file, never raise it. */
       mode: modes.find((mode) => mode === env["COFFERER_MODE"]),
     })
   })

@@ -52,8 +52,18 @@ interface NetworkConfig {
   readonly fee: WrittenFee | undefined
 }
 
+/** Settings of a process, of one treasury or of several. */
+export interface ProcessConfig {
+  readonly listen: Address
+  /** Where metrics and probes are served as well, without a token. */
+  readonly metrics: Address | undefined
+  /** The collector of spans, and its headers with the files of their values. */
+  readonly tracing: { readonly url: string; readonly headerFiles: ReadonlyMap<string, string> } | undefined
+  readonly logLevel: "debug" | "info" | "warning" | "error"
+}
+
 /** One treasury, checked: every name resolved, every amount in base units. */
-export interface Treasury {
+export interface Treasury extends ProcessConfig {
   readonly file: string
   /** The file or folder, and the overlays on it, as absolute paths. */
   readonly files: readonly [string, ...ReadonlyArray<string>]
@@ -78,12 +88,6 @@ export interface Treasury {
   readonly watermarkFile: string | undefined
   /** The file that holds PostgreSQL's address; undefined: the store is a file in the data directory. */
   readonly postgresUrlFile: string | undefined
-  readonly listen: Address
-  /** Where metrics and probes are served as well, without a token. */
-  readonly metrics: Address | undefined
-  /** The collector of spans, and its headers with the files of their values. */
-  readonly tracing: { readonly url: string; readonly headerFiles: ReadonlyMap<string, string> } | undefined
-  readonly logLevel: "debug" | "info" | "warning" | "error"
   readonly document: YamlDocument
 }
 
@@ -167,16 +171,24 @@ const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): T
     keepMillis: durationMillis(keep ?? "400d"),
     watermarkFile: watermark === undefined ? undefined : report.path(watermark, ["store", "watermark"]),
     postgresUrlFile: postgresUrlFile(raw, report),
-    listen: parseListen(raw.daemon?.listen ?? "127.0.0.1:9464"),
-    metrics: raw.daemon?.metrics === undefined ? undefined : parseListen(raw.daemon.metrics),
-    tracing: resolveTracing(raw.daemon?.tracing, report),
-    logLevel: raw.daemon?.logLevel ?? "info",
+    ...resolveProcess(raw.daemon ?? {}, ["daemon"], report),
     document,
   }
 }
 
-const resolveTracing = (raw: NonNullable<TreasuryFile["daemon"]>["tracing"], report: Reporter): Treasury["tracing"] =>
-  raw && { url: raw.url, headerFiles: secretFiles(raw.headers ?? {}, ["daemon", "tracing", "headers"], report) }
+export const resolveProcess = (
+  { listen, metrics, tracing, logLevel = "info" }: NonNullable<TreasuryFile["daemon"]>,
+  path: ReadonlyArray<string>,
+  report: Reporter,
+): ProcessConfig => ({
+  listen: parseListen(listen ?? "127.0.0.1:9464"),
+  metrics: metrics === undefined ? undefined : parseListen(metrics),
+  tracing: tracing && {
+    url: tracing.url,
+    headerFiles: secretFiles(tracing.headers ?? {}, [...path, "tracing", "headers"], report),
+  },
+  logLevel,
+})
 
 const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
   const { network } = raw

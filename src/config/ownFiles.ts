@@ -56,7 +56,7 @@ export const readableByOthers = ({ uid, mode }: Stats, what: string): string | u
 
 /** Why a path is not followed: it is a link, and another user's than this one and root. */
 export const foreignLink = (path: string): string | undefined => {
-  const stat = lstatSync(path, { throwIfNoEntry: false })
+  const stat = find(path)
   if (stat?.isSymbolicLink() !== true || stat.uid === thisUser().uid || stat.uid === 0) return undefined
   return `is a link of user ${stat.uid}`
 }
@@ -72,14 +72,7 @@ const ownNames = [
   "page-address",
 ]
 
-const find = (path: string): Stats | undefined => {
-  try {
-    return lstatSync(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
-    throw error
-  }
-}
+const find = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })
 
 /** Removes the rights of others where this user can. Returns a line about it; undefined if there was nothing to do. */
 const mend = (path: string, stat: Stats, mode: number): string | undefined => {

@@ -286,7 +286,7 @@ describe("wrong calls", () => {
   it("an unknown COFFERER_ variable names the nearest", async () => {
     const { code, stderr } = await callCofferer(["check", "config/sandbox.yaml"], { env: { COFFERER_DATADIR: "x" } })
     assert.strictEqual(code, 3)
-    assert.include(stderr, "did you mean COFFERER_DATA_DIR?")
+    assert.include(stderr, 'did you mean "COFFERER_DATA_DIR"?')
   })
 
   it.each(["9464", "127.0.0.1:65536"])("an address that is %s is refused with its remedy", async (listen) => {

@@ -42,7 +42,7 @@ export const codeOf = (asked: LoadedFunction, payer: Payer, hash: string): Code 
       if (answer !== undefined) return { seen, answer }
       if (thinking !== undefined) return thinking
       const read = (result: CodeResult): Answered => {
-        held = { seen, answer: soundly(() => answerOf(result, seen, payer, now)), at: now }
+        held = { seen, answer: answerOf(result, seen, payer, now), at: now }
         return held
       }
       const result = asked.ask(seen)
@@ -58,17 +58,10 @@ export const codeOf = (asked: LoadedFunction, payer: Payer, hash: string): Code 
   }
 }
 
-/** The process of the code may answer anything: an answer of another form counts as broken. */
-const soundly = (read: () => CodeAnswer): CodeAnswer => {
-  try {
-    return read()
-  } catch {
-    return broken("its code gives an answer that cannot be read")
-  }
-}
-
 const answerOf = (result: CodeResult, seen: CodeSeen, payer: Payer, now: number): CodeAnswer => {
-  if ("ended" in result) return { ...broken(endedWords(result.ended)), until: now + restMillis }
+  if ("ended" in result) {
+    return { ...wrong(endedWords(result.ended)), timed: false, until: now + restMillis }
+  }
   return { ...readReply(result, seen, payer), timed: result.timed === true }
 }
 
@@ -79,9 +72,10 @@ const endedWords = (why: string): string => {
   return why === "exit" ? "its code ends the process that runs it" : `its code was ended: ${why.slice(0, wordsMax)}`
 }
 
+/** The process of the code may answer anything: an answer of another form counts as broken. */
 const readReply = (reply: CodeReply, seen: CodeSeen, payer: Payer): Answer => {
-  if ("e" in reply) return wrong(failure(reply.e, seen))
   try {
+    if ("e" in reply) return wrong(failure(reply.e, seen))
     return readAnswer(
       decode(reply.v, () => () => undefined),
       payer,
@@ -92,7 +86,6 @@ const readReply = (reply: CodeReply, seen: CodeSeen, payer: Payer): Answer => {
 }
 
 const wrong = (detail: string): Answer => ({ _tag: "Broken", detail })
-const broken = (detail: string): CodeAnswer => ({ _tag: "Broken", detail, timed: false })
 
 const failure = ({ message, stack }: Thrown, { balances, assets }: CodeSeen): string => {
   const at = placeOfStack(String(stack))

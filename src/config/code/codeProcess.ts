@@ -110,25 +110,25 @@ const end = (running: Running, why: string): void => {
 const hasEnded = ({ why, process: { exitCode, signalCode } }: Running): boolean =>
   why !== undefined || exitCode !== null || signalCode !== null
 
-/** Processor time of a process, milliseconds; 0 if the system does not report it. */
-const usedBy = (pid: number | undefined): number => {
+/** Numbers that the system reports of a process; none if it does not. */
+const numbersIn = (pid: number | undefined, name: "stat" | "statm"): ReadonlyArray<number> => {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
+    return readFileSync(`/proc/${pid}/${name}`, "latin1")
       .replace(/^.*\) /s, "")
       .split(" ")
-    return ((Number(fields[11]) + Number(fields[12])) * 1_000) / ticksPerSecond
+      .map(Number)
   } catch {
-    return 0
+    return []
   }
 }
 
-const memoryOf = (pid: number | undefined): number => {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * pageBytes
-  } catch {
-    return 0
-  }
+/** Processor time of a process, milliseconds; 0 if the system does not report it. */
+const usedBy = (pid: number | undefined): number => {
+  const { 11: user = 0, 12: system = 0 } = numbersIn(pid, "stat")
+  return ((user + system) * 1_000) / ticksPerSecond
 }
+
+const memoryOf = (pid: number | undefined): number => (numbersIn(pid, "statm")[1] ?? 0) * pageBytes
 
 const lineOf = (running: Running): Promise<string | undefined> =>
   new Promise((resolve) => {

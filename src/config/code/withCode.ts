@@ -57,13 +57,6 @@ const rulesOf = async (item: Named): Promise<ReturnType<typeof placedRules>> => 
   return failed(isWhole ? { ...problem, ...at, message: `${text}: ${problem.message}` } : problem)
 }
 
-/** Rules of a module as if written in YAML, with a text in place of each function, and the functions by these texts. */
-interface PlacedRules {
-  readonly items: ReadonlyArray<Placed>
-  readonly code: ReadonlyMap<string, unknown>
-  readonly problems: ReadonlyArray<Problem>
-}
-
 const levelsMax = 40
 
 interface Walk {
@@ -75,7 +68,8 @@ interface Walk {
   readonly problems: Array<Problem>
 }
 
-const placedRules = (file: string, named: string, { rules, text, hash }: RulesModule): PlacedRules => {
+/** Rules of a module as if written in YAML, with a text in place of each function, and the functions by these texts. */
+const placedRules = (file: string, named: string, { rules, text, hash }: RulesModule) => {
   const code = new Map<string, unknown>()
   const problems: Array<Problem> = []
   const start = rulesIn(text)

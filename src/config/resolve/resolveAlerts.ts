@@ -35,16 +35,10 @@ interface HeartbeatConfig {
 /** Conditions of health, and an alert that is not a condition. */
 type AlertedName = ConditionName | "limit_used"
 
-interface AlertsResolved {
-  readonly receivers: ReadonlyArray<ReceiverConfig>
-  readonly routes: ReadonlyArray<RouteConfig>
-  readonly alerting: AlertingConfig
-}
-
 const defaults = { repeatInterval: "12h", group: "0s", heartbeat: "1m" }
 
 /** Receivers with absolute paths of their files, which are checked on disk, and the routes to them. */
-export const resolveAlerts = (raw: TreasuryFile, report: Reporter): AlertsResolved => {
+export const resolveAlerts = (raw: TreasuryFile, report: Reporter) => {
   const receivers = Object.entries(raw.alerts?.receivers ?? { log: { log: {} } }).map(
     ([name, written]): ReceiverConfig => {
       const path = ["alerts", "receivers", name]

@@ -67,7 +67,7 @@ export const resolvePolicy = (
   }
   const maxFee = shareOf(raw.policy?.maxFee ?? "0.2%")
   const groups = [...approvals.values()]
-  const digest = policyDigest({ maxFee, lines, groups, parties: [...parties.values()] })
+  const digest = policyDigest({ maxFee, lines, groups }, parties)
   const names = namesOf(parties, addresses, assets)
   return { names, maxFee, lines, groups, digest, hash: digest.slice(0, 8) }
 }
@@ -88,17 +88,10 @@ const namesOf = (
  * The same policy in other words has the same digest: keys and base units only, in the file's order. What payers keep
  * belongs to it: who approves a policy approves how far it may empty an account.
  */
-const policyDigest = ({
-  maxFee,
-  lines,
-  groups,
-  parties,
-}: {
-  readonly maxFee: Share
-  readonly lines: ReadonlyArray<PolicyLine>
-  readonly groups: ReadonlyArray<ApprovalGroup>
-  readonly parties: ReadonlyArray<Party>
-}): string => {
+const policyDigest = (
+  { maxFee, lines, groups }: Required<Pick<Policy, "maxFee" | "lines" | "groups">>,
+  parties: Parties,
+): string => {
   const text = lines.map((l) =>
     [
       [...l.from].sort().join(","),
@@ -113,7 +106,7 @@ const policyDigest = ({
   const people = groups.map(({ name, need, withinMillis, of }) =>
     ["approvals", name, need, withinMillis, ...[...of].map(([who, key]) => `${who}=${key}`).sort()].join("|"),
   )
-  const keeps = parties.flatMap(({ publicKey, signer, floor, transfersKept }) => {
+  const keeps = [...parties.values()].flatMap(({ publicKey, signer, floor, transfersKept }) => {
     const kept = [...floor].filter(([, units]) => units > 0n).map(([id, units]) => `${id}=${units}`)
     if (signer === undefined || (kept.length === 0 && transfersKept === 0)) return []
     return [["keeps", publicKey, transfersKept, ...kept.sort()].join("|")]

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { nameRemedy } from "../yaml/decodeAll.ts"
-import { exactlyOne, HttpText, oneOf, PortText, text } from "./Fields.ts"
+import { exactlyOne, HttpText, ListenText, oneOf, PortText, text, UrlText } from "./Fields.ts"
 
 const optional = Schema.optional
 const keyForm = /^(0x)?[0-9a-fA-F]{64}$/
@@ -20,6 +20,14 @@ export const SecretFile = Schema.Struct({ file: File })
 
 /** Place of the stores; without it each is a SQLite file. */
 export const DatabaseText = Schema.Struct({ postgres: Schema.Struct({ urlFile: File }) })
+
+/** Settings of a process, of one treasury or of several. */
+export const processFields = {
+  listen: optional(ListenText),
+  metrics: optional(ListenText),
+  tracing: optional(Schema.Struct({ url: UrlText, headers: optional(Schema.Record(Schema.String, SecretFile)) })),
+  logLevel: optional(oneOf("debug", "info", "warning", "error")),
+}
 
 /** Variables of a receiver's `text`. */
 const textVariables = ["severity", "treasury", "kind", "subject", "detail", "fields"] as const

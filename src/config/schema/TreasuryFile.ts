@@ -11,7 +11,6 @@ import {
   exactlyOne,
   Hex64Text,
   HttpText,
-  ListenText,
   Name,
   oneOf,
   oneOrMany,
@@ -21,7 +20,7 @@ import {
   UrlText,
   WholeText,
 } from "./Fields.ts"
-import { AlertReceiver, DatabaseText, File, SecretFile } from "./Receivers.ts"
+import { AlertReceiver, DatabaseText, File, processFields, SecretFile } from "./Receivers.ts"
 import { HoursText, RuleText, WindowText, YamlRuleText } from "./RuleText.ts"
 
 const optional = Schema.optional
@@ -123,14 +122,7 @@ export const TreasuryFile = Schema.Struct({
   ),
   store: optional(Schema.Struct({ dir: optional(File), keep: optional(DurationText), watermark: optional(File) })),
   database: optional(DatabaseText),
-  daemon: optional(
-    Schema.Struct({
-      listen: optional(ListenText),
-      metrics: optional(ListenText),
-      tracing: optional(Schema.Struct({ url: UrlText, headers: optional(Schema.Record(Schema.String, SecretFile)) })),
-      logLevel: optional(oneOf("debug", "info", "warning", "error")),
-    }),
-  ),
+  daemon: optional(Schema.Struct(processFields)),
   /** The embedded network's own part, read by the sandbox. */
   sandbox: optional(Schema.Unknown),
 })

@@ -2,14 +2,15 @@ import { Runtime, Schema } from "effect"
 import { visible } from "../../domain/text.ts"
 
 /** A mistake in a file: its position, the problem, and what to do. */
-export interface Problem {
-  readonly file: string
+const Problem = Schema.Struct({
+  file: Schema.String,
   /** 1-based; 0 where the file as a whole is meant. */
-  readonly line: number
-  readonly column: number
-  readonly message: string
-  readonly remedy: string
-}
+  line: Schema.Int,
+  column: Schema.Int,
+  message: Schema.String,
+  remedy: Schema.String,
+})
+export type Problem = typeof Problem.Type
 
 const textMax = 400
 /** More than people read at once. */
@@ -27,15 +28,7 @@ export const problemWithPlace = (p: Pick<Problem, "file" | "line" | "column" | "
 
 /** The configuration cannot be used. Holds every problem found, not the first alone; the process exits with 3. */
 export class ConfigError extends Schema.TaggedError<ConfigError>()("ConfigError", {
-  problems: Schema.Array(
-    Schema.Struct({
-      file: Schema.String,
-      line: Schema.Int,
-      column: Schema.Int,
-      message: Schema.String,
-      remedy: Schema.String,
-    }),
-  ),
+  problems: Schema.Array(Problem),
 }) {
   override get message() {
     const left = this.problems.length - shownMax

@@ -47,6 +47,12 @@ const readUpTo = (fd: number, bytesMax: number): Buffer | NotRead => {
   }
 }
 
+/** The text of a configuration file; "" where it cannot be read. */
+export const textIn = (file: string): string => {
+  const text = readUtf8(file, 4_000_000)
+  return typeof text === "string" ? text : ""
+}
+
 /** The same as text. Bytes that are not UTF-8 are a problem. */
 export const readUtf8 = (file: string, bytesMax: number): string | NotRead => {
   const bytes = readBytes(file, bytesMax)

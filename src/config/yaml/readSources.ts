@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from "node:path"
 import { Effect } from "effect"
 import { listedRules, withCode } from "../code/withCode.ts"
 import { ConfigError, configProblem, type Problem } from "./ConfigError.ts"
-import { readUtf8 } from "./readBytes.ts"
+import { textIn } from "./readBytes.ts"
 import { documentOf, type Placed, type PlacedEntry, parsePlaced, readText } from "./Yaml.ts"
 
 /** One file, or a folder of parts, as named on the command line. */
@@ -126,7 +126,6 @@ const overlaid = (under: Placed, over: Placed, path: string): Placed => {
 
 /** From "store:" at the margin to the next line that begins there. */
 const storeBlock = /^store[ \t]*:[^\n]*(?:\n(?:[ \t#\r][^\n]*)?)*/m
-const bytesMax = 4_000_000
 
 const partsOf = (file: string): ReadonlyArray<string> => {
   if (!statSync(file).isDirectory()) return [file]
@@ -137,9 +136,7 @@ const partsOf = (file: string): ReadonlyArray<string> => {
 }
 
 const writtenIn = (file: string): string | undefined => {
-  const text = readUtf8(file, bytesMax)
-  const block = (typeof text === "string" ? storeBlock.exec(text)?.[0] : undefined) ?? ""
-  const { tree } = parsePlaced(file, block)
+  const { tree } = parsePlaced(file, storeBlock.exec(textIn(file))?.[0] ?? "")
   const store = tree.kind === "map" ? tree.entries.get("store")?.value : undefined
   const dir = store?.kind === "map" ? store.entries.get("dir")?.value : undefined
   return dir?.kind === "text" && dir.text !== "" ? resolve(dirname(file), dir.text) : undefined

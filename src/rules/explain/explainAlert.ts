@@ -37,8 +37,8 @@ export interface SeenCondition {
 export type AlertTimers = ReturnType<typeof timersOf>
 
 /**
- * Explains why an alert rule fires or not, as its next evaluation would decide: all that it depends on, as plain values.
- * Times are Unix milliseconds.
+ * Explains why an alert rule fires or not, as its next evaluation would decide: all that it depends on, as plain
+ * values. Times are Unix milliseconds.
  */
 export const explainAlert = (rule: AlertRule, facts: ConditionFacts, before: AlertMemory | undefined) => {
   const alerted = evaluateAlert(rule, facts, before)
