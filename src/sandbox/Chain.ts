@@ -4,7 +4,7 @@ import type { AccountTypeName } from "../domain/Balance.ts"
 import type { FaultSpec } from "./Faults.ts"
 import { publicKeyOf } from "./Keys.ts"
 import { emptyLedger, type Ledger } from "./Ledger.ts"
-import { emptyMempool, type Mempool } from "./Mempool.ts"
+import { emptyMempool, type Mempool, type Tx } from "./Mempool.ts"
 import { type Profile, profiles } from "./Profiles.ts"
 import type { PowRules, Scenario, ScenarioAsset } from "./Scenario.ts"
 
@@ -163,9 +163,7 @@ export const keyOfParty = (chain: Chain, name: string): string => {
 
 /** Included at one height: transactions that may not repeat, and the work that each party showed. */
 interface HeightSeen {
-  readonly txs: Array<string>
-  readonly tids: Array<string>
-  readonly nonces: Array<string>
+  readonly txs: Array<Pick<Tx, "hash" | "party" | "nonce" | "tid">>
   readonly parties: Map<string, { zeros: number; count: number }>
 }
 

@@ -55,16 +55,13 @@ export interface IncludedTx extends Pick<Tx, "hash" | "party" | "nonce" | "tid" 
 export const recordTx = (guard: ReplayGuard, tx: IncludedTx): void => {
   let seen = guard.heights.get(tx.height)
   if (seen === undefined) {
-    seen = { txs: [], tids: [], nonces: [], parties: new Map() }
+    seen = { txs: [], parties: new Map() }
     guard.heights.set(tx.height, seen)
   }
-  const nonce = nonceKey(tx)
   guard.txs.add(tx.hash)
   guard.tids.add(tx.tid)
-  guard.nonces.add(nonce)
-  seen.txs.push(tx.hash)
-  seen.tids.push(tx.tid)
-  seen.nonces.push(nonce)
+  guard.nonces.add(nonceKey(tx))
+  seen.txs.push(tx)
   const party = seen.parties.get(tx.party)
   if (party === undefined) seen.parties.set(tx.party, { zeros: tx.zeros, count: 1 })
   else {
@@ -80,9 +77,11 @@ export const prune = (chain: Chain): number => {
   chain.guard.prunedTo = Math.max(chain.guard.prunedTo, upTo)
   for (const [height, seen] of chain.guard.heights) {
     if (height > upTo) continue
-    for (const hash of seen.txs) chain.guard.txs.delete(hash)
-    for (const tid of seen.tids) chain.guard.tids.delete(tid)
-    for (const nonce of seen.nonces) chain.guard.nonces.delete(nonce)
+    for (const tx of seen.txs) {
+      chain.guard.txs.delete(tx.hash)
+      chain.guard.tids.delete(tx.tid)
+      chain.guard.nonces.delete(nonceKey(tx))
+    }
     chain.guard.heights.delete(height)
   }
   return upTo

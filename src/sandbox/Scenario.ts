@@ -4,7 +4,7 @@ import { ConfigError, inOrder, type Problem } from "../config/yaml/ConfigError.t
 import { decodeParts } from "../config/yaml/decodeParts.ts"
 import { parsePlaced, type YamlDocument } from "../config/yaml/Yaml.ts"
 import { parseWritten } from "../domain/Amount.ts"
-import type { AssetStatusName } from "../domain/Asset.ts"
+import type { Asset, AssetStatusName } from "../domain/Asset.ts"
 import { type FaultSpec, faultCodes, faultStatuses, problemOfFault } from "./Faults.ts"
 import type { ProfileName } from "./Profiles.ts"
 import { ScenarioText, skewMillis } from "./ScenarioText.ts"
@@ -15,15 +15,7 @@ export interface ScenarioAsset {
   readonly symbol: string
   readonly decimals: number
   readonly quantum: bigint
-  readonly source:
-    | { readonly kind: "builtin"; readonly maxFaucetAmountMint: string }
-    | {
-        readonly kind: "erc20"
-        readonly contractAddress: string
-        readonly lifetimeLimit: string
-        readonly withdrawThreshold: string
-        readonly chainId: string
-      }
+  readonly source: Exclude<Asset["source"], { readonly kind: "unknown" }>
   /** In order of height; the last one whose height is reached holds. */
   readonly statuses: ReadonlyArray<{ readonly height: number; readonly status: AssetStatusName }>
 }

@@ -32,7 +32,7 @@ export const twist = ({ world, headers }: Twisted, fault: Fault): Twisted => {
         return { ...otherwise(w, (chain) => ({ ...chain, scenario })), scenario }
       })
     default:
-      return { world: { ...world, node: lyingNode(world.node, fault) }, headers }
+      return { world: { ...world, node: { ...world.node, submit: lyingSubmit(world.node, fault) } }, headers }
   }
 }
 
@@ -71,65 +71,49 @@ const refusal = (bytes: Uint8Array, fault: Fault) => {
   return { _tag: "Checked", hash: txHash(bytes), code, text: refusals[code] ?? "" } as const
 }
 
-/** A node that treats a submission differently from its answer. */
-const lyingNode = (node: LedgerNode, fault: Fault): LedgerNode => {
+type Submit = LedgerNode["submit"]
+
+/** A submission that a node treats differently from its answer. */
+const lyingSubmit = (node: LedgerNode, fault: Fault): Submit => {
   switch (fault.kind) {
     case "lying_success":
-      return {
-        ...node,
-        submit: (bytes) => Effect.succeed({ _tag: "Checked", hash: txHash(bytes), code: 0, text: "" }),
-      }
+      return (bytes) => Effect.succeed({ _tag: "Checked", hash: txHash(bytes), code: 0, text: "" })
     case "lying_failure":
-      return {
-        ...node,
-        submit: (bytes, view) =>
-          Effect.map(node.submit(bytes, view), (said) =>
-            said._tag === "Checked" && said.code === 0 ? refusal(bytes, fault) : said,
-          ),
-      }
+      return (bytes, view) =>
+        Effect.map(node.submit(bytes, view), (said) =>
+          said._tag === "Checked" && said.code === 0 ? refusal(bytes, fault) : said,
+        )
     case "wrong_hash":
-      return {
-        ...node,
-        submit: (bytes, view) =>
-          Effect.map(node.submit(bytes, view), (said) =>
-            said._tag === "Checked" ? { ...said, hash: bytesToHex(sha256(sha256(bytes))) } : said,
-          ),
-      }
+      return (bytes, view) =>
+        Effect.map(node.submit(bytes, view), (said) =>
+          said._tag === "Checked" ? { ...said, hash: bytesToHex(sha256(sha256(bytes))) } : said,
+        )
     case "late_broadcast":
-      return {
-        ...node,
-        submit: (bytes) =>
-          Effect.as(
-            node.alterFaults((chain) => {
-              chain.faults.late.push({ height: chain.height + blocksOf(fault), hex: bytesToHex(bytes) })
-            }),
-            refusal(bytes, fault),
-          ),
-      }
+      return (bytes) =>
+        Effect.as(
+          node.alterFaults(({ height, faults }) => {
+            faults.late.push({ height: height + blocksOf(fault), hex: bytesToHex(bytes) })
+          }),
+          refusal(bytes, fault),
+        )
     case "lost_mempool":
-      return {
-        ...node,
-        submit: (bytes, view) =>
-          Effect.tap(node.submit(bytes, view), () =>
-            node.alterFaults((chain) => {
-              chain.faults.mempoolLost = true
-            }),
-          ),
-      }
+      return (bytes, view) =>
+        Effect.tap(node.submit(bytes, view), () =>
+          node.alterFaults(({ faults }) => {
+            faults.mempoolLost = true
+          }),
+        )
     case "execution_failure":
-      return {
-        ...node,
-        submit: (bytes, view) => submitDoomed(node, bytes, view),
-      }
+      return (bytes, view) => submitDoomed(node, bytes, view)
     case "duplicate_delivery":
-      return { ...node, submit: (bytes, view) => Effect.andThen(node.submit(bytes, view), node.submit(bytes, view)) }
+      return (bytes, view) => Effect.andThen(node.submit(bytes, view), node.submit(bytes, view))
     default:
-      return node
+      return node.submit
   }
 }
 
 /** Marked to fail before it is submitted, since a block could include it at once; a refused one is not marked. */
-const submitDoomed = (node: LedgerNode, ...[bytes, view]: Parameters<LedgerNode["submit"]>) =>
+const submitDoomed = (node: LedgerNode, ...[bytes, view]: Parameters<Submit>) =>
   Effect.gen(function* () {
     const hash = txHash(bytes)
     let isNew = false

@@ -50,16 +50,6 @@ const badBase64 = (text: string): number | undefined => {
   return text.length % 4 === 0 ? undefined : text.length - (text.length % 4)
 }
 
-interface Page<Row> {
-  readonly rows: ReadonlyArray<Row>
-  readonly pageInfo: {
-    readonly hasNextPage: boolean
-    readonly hasPreviousPage: boolean
-    readonly startCursor: string
-    readonly endCursor: string
-  }
-}
-
 /** Rows to fetch for a page: one more to look ahead, and with a cursor one more for the row that it names. */
 export const fetchCount = (paging: Paging): number => paging.limit + (paging.cursor === undefined ? 1 : 2)
 
@@ -68,11 +58,7 @@ export const fetchCount = (paging: Paging): number => paging.limit + (paging.cur
  * taken for the cursor's own and dropped, whether it is that or not: the network's habit, and with cursors that name
  * no account its defect.
  */
-export const cutPage = <Row>(
-  fetched: ReadonlyArray<Row>,
-  paging: Paging,
-  cursorOf: (row: Row) => string,
-): Page<Row> => {
+export const cutPage = <Row>(fetched: ReadonlyArray<Row>, paging: Paging, cursorOf: (row: Row) => string) => {
   const { limit, cursor, forward } = paging
   let rows = fetched
   let behind = false
@@ -141,6 +127,8 @@ export const cursorField = (decoded: string, field: string): string | undefined 
     return undefined
   }
 }
+
+type Page<Row> = ReturnType<typeof cutPage<Row>>
 
 /** The shape in which every listing goes out. */
 export const edgesOf = <Row>(page: Page<Row>, cursorOf: (row: Row) => string, nodeOf: (row: Row) => unknown) => ({
