@@ -1,5 +1,11 @@
 import { dayMillis } from "../domain/Time.ts"
-import type { PeriodUse, Policy, PolicyLine } from "../rules/policy/Policy.ts"
+import {
+  isCountedBy,
+  type PeriodUse,
+  type Policy,
+  type PolicyLine,
+  type PolicyPayment,
+} from "../rules/policy/Policy.ts"
 import type { Quota } from "../rules/Snapshot.ts"
 
 interface Spend {
@@ -27,11 +33,7 @@ interface Use {
   near: NearLine
 }
 
-interface SignedPayment {
-  readonly from: string
-  readonly to: string
-  readonly assetId: string
-  readonly amount: bigint
+interface SignedPayment extends PolicyPayment {
   readonly at: number
   /** Time of its block. A policy line counts it until 24 hours later. */
   readonly settlesAt: number
@@ -83,7 +85,7 @@ export const makeLimitsUsed = (
       }
       for (const use of uses.values()) {
         const { line, near } = use
-        if (line.assetId !== assetId || !line.from.has(from) || !line.to.has(to)) continue
+        if (!isCountedBy(line, { from, to, assetId })) continue
         use.spends.push({ at: settlesAt, amount })
         use.amount += amount
         const day = lastDay(use, settlesAt)

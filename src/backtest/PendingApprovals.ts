@@ -10,10 +10,7 @@ import { accountKey } from "../rules/Snapshot.ts"
 import { commandOf, type Subject } from "../rules/Subject.ts"
 import { blockAfter, type MemoryLedger } from "./Ledger.ts"
 import type { LimitsUsed } from "./LimitsUsed.ts"
-import type { DecidedPayment, PaymentMatcher, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
-
-/** An operator's approval or rejection. */
-export type OperatorAnswer = Extract<WorldEvent, { kind: "approve" | "reject" }>
+import type { DecidedPayment, OperatorAnswer, PaymentMatcher, RaisedAlert, WorldSettings } from "./World.ts"
 
 /** State that may keep an approved payment from being signed now. Times are Unix milliseconds. */
 interface SigningMoment {

@@ -14,8 +14,8 @@ import { makeAlarms } from "./Alarms.ts"
 import { makeEntry, mayChange, type SubjectEntry } from "./Entry.ts"
 import { type Holding, makeLedger, reveal } from "./Ledger.ts"
 import { makeLimitsUsed } from "./LimitsUsed.ts"
-import { makePendingApprovals, type OperatorAnswer } from "./PendingApprovals.ts"
-import type { RaisedAlert, SubjectState, UnmatchedAnswer, WorldEvent, WorldSettings } from "./World.ts"
+import { makePendingApprovals } from "./PendingApprovals.ts"
+import type { OperatorAnswer, RaisedAlert, SubjectState, UnmatchedAnswer, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Callbacks during the run. */
 export interface Listener {
@@ -160,9 +160,8 @@ export const apply = (play: Play, event: WorldEvent): void => {
 }
 
 const answer = ({ state, approvals, misses }: Play, event: OperatorAnswer): void => {
-  const { at, place, by, matcher } = event
   const detail = approvals.answer(event)
-  if (detail !== undefined) misses.push({ at, place, by, matcher, detail })
+  if (detail !== undefined) misses.push({ ...event, detail })
   state.restless = true
 }
 

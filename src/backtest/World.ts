@@ -1,10 +1,10 @@
 import type { Place } from "../config/yaml/Yaml.ts"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
-import type { HoldReason } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import type { Policy } from "../rules/policy/Policy.ts"
 import type { Rule } from "../rules/Rule.ts"
+import type { RuleMemory } from "../rules/RuleMemory.ts"
 import type { TransferParameters } from "../rules/Snapshot.ts"
 
 /** Pattern of a payment: an undefined field matches anything. */
@@ -126,22 +126,15 @@ export interface RaisedAlert {
   readonly request?: { readonly from: string; readonly to: string; readonly asset: string; readonly amount: bigint }
 }
 
-/** An approval or rejection by operators that matched no payment. */
-export interface UnmatchedAnswer {
-  readonly at: number
-  readonly place: Place
-  readonly by: ReadonlyArray<string>
-  readonly matcher: PaymentMatcher
-  /** Reason why it matched none. */
+/** An operator's approval or rejection. */
+export type OperatorAnswer = Extract<WorldEvent, { kind: "approve" | "reject" }>
+
+/** One that matched no payment, and why. */
+export interface UnmatchedAnswer extends OperatorAnswer {
   readonly detail: string
 }
 
 /** State of a subject under a rule, from this moment on. */
-export interface SubjectState {
+export interface SubjectState extends Pick<RuleMemory, "rule" | "subject" | "reason" | "detail"> {
   readonly at: number
-  readonly rule: string
-  readonly subject: string
-  /** Undefined where it acts. */
-  readonly reason: HoldReason | undefined
-  readonly detail: string
 }
