@@ -57,26 +57,19 @@ const memoryMillis = 5_000
 /** Shortest measured time that counts (milliseconds): a new thread is slow, and clocks are coarse. */
 const measuredMillis = 20
 
-/** Hashes that one thread computes in a millisecond, measured on real searches. */
-interface HashRate {
-  readonly note: (hashes: number, millis: number) => void
-  /** Undefined until enough was measured. */
-  readonly perMilli: () => number | undefined
-  /** True if nothing was measured for so long that the machine's speed may have changed. */
-  readonly isOld: () => boolean
-  readonly forget: () => void
-}
-
 /** No work is refused by a measurement older than this: the machine may have been busy then. */
 const oldMillis = 30_000
 
-/** The rate of this process. It is not stored: the next process may run on another machine. */
-const makeHashRate = (): HashRate => {
+/**
+ * Hashes that one thread of this process computes in a millisecond, measured on real searches. It is not stored: the
+ * next process may run on another machine.
+ */
+const makeHashRate = () => {
   let hashes = 0
   let millis = 0
   let notedAt = 0
   return {
-    note: (more, took) => {
+    note: (more: number, took: number): void => {
       if (!(more > 0 && took > 0)) return
       hashes += more
       millis += took
@@ -85,9 +78,11 @@ const makeHashRate = (): HashRate => {
       hashes /= 2
       millis /= 2
     },
-    perMilli: () => (millis < measuredMillis ? undefined : hashes / millis),
-    isOld: () => performance.now() - notedAt > oldMillis,
-    forget: () => {
+    /** Undefined until enough was measured. */
+    perMilli: (): number | undefined => (millis < measuredMillis ? undefined : hashes / millis),
+    /** True if nothing was measured for so long that the machine's speed may have changed. */
+    isOld: (): boolean => performance.now() - notedAt > oldMillis,
+    forget: (): void => {
       hashes = 0
       millis = 0
     },
@@ -164,25 +159,13 @@ interface Slot {
   hasAnswered: boolean
 }
 
-export interface Pool {
-  /** Begins or queues a search and returns its cancellation. `done` is called at most once, and not after that. */
-  readonly run: (owner: string, job: Job, done: Done) => () => void
-  /** Searches for a moment before all else, so that there is a rate; `done` as above. */
-  readonly measure: (job: Job, done: Done) => () => void
-  /** Hashes a millisecond of one thread, once measured. */
-  readonly rate: () => number | undefined
-  readonly isOld: () => boolean
-  /** Hashes that one thread is expected to make before it begins with the owner's work of this difficulty. */
-  readonly ahead: (owner: string, difficulty: number) => number
-  /** Ends all threads; waiting searches fail with `Stopped`. */
-  readonly close: () => Promise<void>
-}
+export type Pool = ReturnType<typeof makePool>
 
 /**
  * A fixed number of threads, each searching for one piece of work at a time, and a bounded queue before them. A search
  * for less work goes first, also before one that has begun, which later continues where it was.
  */
-export const makePool = (options: PoolOptions): Pool => {
+export const makePool = (options: PoolOptions) => {
   const slots = new Set<Slot>()
   const queue: Array<Entry> = []
   const rate = makeHashRate()
@@ -267,17 +250,20 @@ export const makePool = (options: PoolOptions): Pool => {
   }
 
   return {
-    run: (owner, job, done) => {
+    /** Begins or queues a search and returns its cancellation. `done` is called at most once, and not after that. */
+    run: (owner: string, job: Job, done: Done) => {
       const round = nextRound(owner)
       return begin({ owner, round, job, done, rank: job.difficulty, once: false, from: 0, millis: 0 })
     },
-    measure: (job, done) => {
+    /** Searches for a moment before all else, so that there is a rate; `done` as above. */
+    measure: (job: Job, done: Done) => {
       rate.forget()
       return begin({ owner: "", round: 0, job, done, rank: -1, once: true, from: 0, millis: 0 })
     },
     rate: rate.perMilli,
     isOld: rate.isOld,
-    ahead: (owner, difficulty) => {
+    /** Hashes that one thread is expected to make before it begins with the owner's work of this difficulty. */
+    ahead: (owner: string, difficulty: number): number => {
       const begun = [...slots].flatMap(({ entry }) => (entry?.done === undefined ? [] : [entry]))
       const place = { rank: difficulty, round: nextRound(owner) }
       const before = [
@@ -287,7 +273,8 @@ export const makePool = (options: PoolOptions): Pool => {
       if (before.length < options.size) return 0
       return before.reduce((sum, { job }) => sum + 2 ** job.difficulty, 0) / options.size
     },
-    close: async () => {
+    /** Ends all threads; waiting searches fail with `Stopped`. */
+    close: async (): Promise<void> => {
       closed = true
       clearInterval(watch)
       for (const entry of queue.splice(0)) finish(entry, powError({ _tag: "Stopped" }))
