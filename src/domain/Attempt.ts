@@ -22,9 +22,6 @@ const finals: ReadonlySet<string> = new Set(finalAttemptStates)
 
 export const isFinalAttempt = (state: AttemptState): state is (typeof finalAttemptStates)[number] => finals.has(state)
 
-export const mayMoveAttempt = (from: AttemptState, to: AttemptState): boolean =>
-  !isFinalAttempt(from) && attemptMoves[from].includes(to)
-
 /** Kinds of evidence about an attempt. They are facts that were seen, not states. */
 export const evidenceKinds = [
   "accepted",

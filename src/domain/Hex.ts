@@ -30,10 +30,6 @@ export type TransferId = typeof TransferId.Type
 export const TxHash = Hex64.pipe(Schema.brand("TxHash"))
 export type TxHash = typeof TxHash.Type
 
-/** An asset's id: mostly 64 hex characters, but the network also has a few well-known names such as "VOTE". */
-export const AssetId = Schema.NonEmptyString.pipe(Schema.brand("AssetId"))
-export type AssetId = typeof AssetId.Type
-
 /** True if a receiver's key is an address outside of the network. */
 export const isExternal = (key: string): boolean => key.startsWith("0x")
 

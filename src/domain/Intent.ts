@@ -33,10 +33,6 @@ const finals: ReadonlySet<string> = new Set(finalIntentStates)
 
 export const isFinalIntent = (state: IntentState): state is FinalIntentState => finals.has(state)
 
-/** True if the move is on the diagram. */
-export const mayMoveIntent = (from: IntentState, to: IntentState): boolean =>
-  !isFinalIntent(from) && intentMoves[from].includes(to)
-
 /** The rule name under which payments of people stand; no rule of a file may have it. */
 export const submittedRule = "submit"
 

@@ -1,11 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import {
-  finalIntentStates,
-  intentStates,
-  isFinalIntent,
-  mayMoveIntent,
-  openIntentStates,
-} from "../../src/domain/Intent.ts"
+import { finalIntentStates, intentStates, isFinalIntent, openIntentStates } from "../../src/domain/Intent.ts"
+import { mayMoveIntent } from "../support/mayMove.ts"
 
 describe("Intent", () => {
   it("is either open or final in each state", () => {

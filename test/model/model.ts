@@ -1,16 +1,11 @@
-import {
-  type Attempt,
-  type AttemptState,
-  attemptsMax,
-  isFinalAttempt,
-  mayMoveAttempt,
-} from "../../src/domain/Attempt.ts"
+import { type Attempt, type AttemptState, attemptsMax, isFinalAttempt } from "../../src/domain/Attempt.ts"
 import { TransferId } from "../../src/domain/Hex.ts"
-import { type Intent, type IntentState, isFinalIntent, mayMoveIntent } from "../../src/domain/Intent.ts"
+import { type Intent, type IntentState, isFinalIntent } from "../../src/domain/Intent.ts"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import * as evidence from "../../src/payments/judgeAttempt.ts"
 import { classifyAnswer, classifyError, maySend, type SendVerdict } from "../../src/payments/planSend.ts"
 import { type IntentFacts, judgeVerb, type Verb } from "../../src/submitter/endIntent.ts"
+import { mayMoveAttempt, mayMoveIntent } from "../support/mayMove.ts"
 import { attemptOf as attemptWith, intentOf } from "../support/Payments.ts"
 
 /**

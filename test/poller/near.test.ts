@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Ref } from "effect"
 import { BaseUnits } from "../../src/domain/Amount.ts"
-import type { AssetId, PublicKey } from "../../src/domain/Hex.ts"
+import type { PublicKey } from "../../src/domain/Hex.ts"
 import { paceOf } from "../../src/poller/askWindow.ts"
 import { isNear, pauseOf, pollBalances } from "../../src/poller/BalancePoller.ts"
 import type { Rule } from "../../src/rules/Rule.ts"
@@ -12,7 +12,7 @@ import { openPoller, pollerOptions } from "../support/Poller.ts"
 import { plainRule } from "../support/Rules.ts"
 
 const key = "a".repeat(64) as PublicKey
-const asset = { symbol: "USDT", id: "c".repeat(64) as AssetId, decimals: 6 }
+const asset = { symbol: "USDT", id: "c".repeat(64), decimals: 6 }
 const party = { name: "hot", publicKey: key, signer: undefined, floor: new Map(), transfersKept: 0 }
 const level = {
   party,

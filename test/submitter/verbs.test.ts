@@ -3,9 +3,10 @@ import { Effect, Fiber, Option } from "effect"
 import { TestClock } from "effect/testing"
 import type { Attempt } from "../../src/domain/Attempt.ts"
 import { TransferId } from "../../src/domain/Hex.ts"
-import { finalIntentStates, type IntentState, mayMoveIntent, openIntentStates } from "../../src/domain/Intent.ts"
+import { finalIntentStates, type IntentState, openIntentStates } from "../../src/domain/Intent.ts"
 import { type IntentFacts, judgeVerb, type Verb } from "../../src/submitter/endIntent.ts"
 import { InFlight } from "../../src/submitter/InFlight.ts"
+import { mayMoveIntent } from "../support/mayMove.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 
 const intent = intentOf("1")
