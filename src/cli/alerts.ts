@@ -15,7 +15,7 @@ import {
 import { problem } from "../http/stories.ts"
 import { noDaemonLine, throughDaemon } from "./common/client.ts"
 import { failWith, printResult, table } from "./common/output.ts"
-import { commonFlags, limitFlag, optionalText, switchFlag, userName } from "./common/setup.ts"
+import { commonFlags, limitFlag, optionalInt, optionalText, switchFlag, userName } from "./common/setup.ts"
 import { reasonFlag } from "./controls.ts"
 
 const instant = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
@@ -105,10 +105,7 @@ const silence = Command.make(
       Flag.withDescription("Length of the silence, at most 31d; default 2h"),
       Flag.withDefault("2h"),
     ),
-    end: Flag.Int("end").pipe(
-      Flag.withDescription("End the silence with this number, instead of starting one"),
-      Flag.optional,
-    ),
+    end: optionalInt("end", "End the silence with this number, instead of starting one"),
     reason: reasonFlag.pipe(Flag.withDescription("Reason; required to start a silence"), Flag.optional),
     ...commonFlags,
   },

@@ -17,20 +17,23 @@ import { gatewayLayer } from "../layers.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import { withLastFiles } from "./common/client.ts"
 import { failureOf, failWith, outputFlag, printResult, table } from "./common/output.ts"
-import { configFlag, dataFlag, fileArgument, fileOf, optionalText, setup, switchFlag } from "./common/setup.ts"
+import {
+  configFlag,
+  dataFlag,
+  fileArgument,
+  fileOf,
+  optionalInt,
+  optionalText,
+  setup,
+  switchFlag,
+} from "./common/setup.ts"
 import { layerMetrics } from "./run/logging.ts"
 
 /** The page parameters that both listings of the gateway take. */
 export const pagingFlags = {
-  first: Flag.Int("first").pipe(
-    Flag.withDescription("Number of rows after the cursor --after, 1 to 5000"),
-    Flag.optional,
-  ),
+  first: optionalInt("first", "Number of rows after the cursor --after, 1 to 5000"),
   after: optionalText("after", "Cursor of the last row of the previous page"),
-  last: Flag.Int("last").pipe(
-    Flag.withDescription("Number of rows before the cursor --before, 1 to 5000"),
-    Flag.optional,
-  ),
+  last: optionalInt("last", "Number of rows before the cursor --before, 1 to 5000"),
   before: optionalText("before", "Cursor of the first row of the next page, to page backwards"),
   newestFirst: Flag.Boolean("newest-first").pipe(
     Flag.withDescription("Newest rows first; --no-newest-first: oldest first; default: the gateway's order"),

@@ -168,13 +168,7 @@ const feeSource = (treasury: Treasury, scenario: Scenario | undefined): Readonly
 export const gatewayWaitMillis = 5_000
 
 /** A comparison with the gateways: warnings, and why nothing or less was compared (undefined if all was). */
-interface Comparison {
-  readonly warnings: ReadonlyArray<Problem>
-  readonly note: string | undefined
-}
-
-const allCompared = (warnings: ReadonlyArray<Problem>): Comparison => ({ warnings, note: undefined })
-const notCompared = (note: string): Comparison => ({ warnings: [], note })
+const compared = (warnings: ReadonlyArray<Problem>, note?: string) => ({ warnings, note })
 
 /**
  * Compares chain id, ids, decimals and symbols of the file with those of its gateways. Other decimals are an error,
@@ -183,19 +177,19 @@ const notCompared = (note: string): Comparison => ({ warnings: [], note })
 export const checkGateway = Effect.fn("Check.gateway")(
   function* (treasury: Treasury) {
     // `checkNetwork` compares the embedded network.
-    if (isEmbedded(treasury)) return allCompared([])
+    if (isEmbedded(treasury)) return compared([])
     const { chainId } = yield* (yield* GatewayReader).head
     if (chainId !== treasury.network.chainId) return yield* wrongChain(treasury, chainId)
     const listed = yield* listing
     if (listed === undefined) {
-      return notCompared("the gateway gave no complete asset listing; ids and decimals were not compared")
+      return compared([], "the gateway gave no complete asset listing; ids and decimals were not compared")
     }
     const wrong = wrongDecimals(treasury, listed, {
       where: "at the gateway",
       alternative: "unless the gateway is wrong",
     })
     if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
-    return allCompared(unlisted(treasury, listed))
+    return compared(unlisted(treasury, listed))
   },
   (effect, treasury) =>
     effect.pipe(
@@ -208,7 +202,8 @@ export const checkGateway = Effect.fn("Check.gateway")(
 )
 
 const unanswered = ({ network: { quorum } }: Treasury) =>
-  notCompared(
+  compared(
+    [],
     `${quorum === 1 ? "no gateway" : `fewer than ${quorum} gateways`} answered; chain id, asset ids and decimals were not compared`,
   )
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { Command } from "effect/cli"
 import type { InForce } from "../config/ConfigInForce.ts"
 import { loadTreasury } from "../config/Treasury.ts"
@@ -16,7 +16,15 @@ import {
 import type { ExplainedPayment } from "../rules/explain/explain.ts"
 import { throughDaemon } from "./common/client.ts"
 import { failWith, labelled, printResult } from "./common/output.ts"
-import { commonFlags, fileArgument, filesForDaemon, refuseTwoFiles, type Setup, setup } from "./common/setup.ts"
+import {
+  commonFlags,
+  fileArgument,
+  filesForDaemon,
+  namesFile,
+  refuseTwoFiles,
+  type Setup,
+  setup,
+} from "./common/setup.ts"
 
 /** Payments that would be made, rules that hold and why, and differences from the file in force. */
 export const planText = ({ at, knowledge, plan, difference, halt }: PlanAnswer, isRunning: boolean): string => {
@@ -91,7 +99,7 @@ export const plan = Command.make(
   { file: fileArgument, ...commonFlags },
   Effect.fn(function* (chosen) {
     yield* refuseTwoFiles(chosen, "plan")
-    const isNamed = Option.isSome(chosen.file) || chosen.config.length > 0
+    const isNamed = namesFile(chosen)
     // Problems of the file are reported with their lines, before a daemon is asked.
     if (isNamed) yield* setup(chosen)
     const { running, body: planned } = yield* throughDaemon(

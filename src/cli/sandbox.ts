@@ -15,6 +15,7 @@ import {
   configFlag,
   dataFlag,
   fileArgument,
+  optionalInt,
   optionalOf,
   optionalText,
   type Setup,
@@ -73,9 +74,6 @@ const list = Command.make(
   }),
 ).pipe(Command.withDescription("List the armed faults and all kinds of faults"))
 
-const whole = (name: string, description: string) =>
-  Flag.Int(name).pipe(Flag.withDescription(description), Flag.optional)
-
 const armFlags = {
   operation: Flag.Literals("operation", [...operations, "any"]).pipe(
     Flag.withDescription("Request that the fault affects; default any"),
@@ -85,14 +83,14 @@ const armFlags = {
     Flag.withDescription("Probability that the fault hits a request: more than 0, at most 1; default 1"),
     Flag.optional,
   ),
-  count: whole("count", "End the fault after this many hits; default: no limit"),
+  count: optionalInt("count", "End the fault after this many hits; default: no limit"),
   for: optionalOf("for", DurationText, "End the fault after this time, such as 30s; default: no limit"),
-  status: whole("status", "For http_status: the status code: 403, 429, 500, 502, 503 or 504"),
+  status: optionalInt("status", "For http_status: the status code: 403, 429, 500, 502, 503 or 504"),
   effect: switchFlag("effect", "For http_status: the network still performs the request"),
   delay: optionalOf("delay", DurationText, "For delay: how much later the answer comes, such as 2s"),
-  blocks: whole("blocks", "For old reads and late_broadcast: number of blocks, 1 to 500; default 3"),
+  blocks: optionalInt("blocks", "For old reads and late_broadcast: number of blocks, 1 to 500; default 3"),
   skew: optionalText("skew", "For clock_skew: how much the clock is fast, --skew=90s, or slow, --skew=-90s"),
-  code: whole("code", "For lying_failure and late_broadcast: the reported code; default 70"),
+  code: optionalInt("code", "For lying_failure and late_broadcast: the reported code; default 70"),
   chainId: optionalText("chain-id", "For chain_id_change: the new chain id"),
 }
 

@@ -10,7 +10,17 @@ import { lastFiles } from "../../store/controls/starts.ts"
 import { databaseFile, layer as databaseOf } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { type exitCodes, failureOf, failWith, toJson } from "./output.ts"
-import { type Chosen, dataDirOf, fileOf, nearPath, notRunning, type Setup, setup, severalIn } from "./setup.ts"
+import {
+  type Chosen,
+  dataDirOf,
+  fileOf,
+  namesFile,
+  nearPath,
+  notRunning,
+  type Setup,
+  setup,
+  severalIn,
+} from "./setup.ts"
 
 /** Not imported: sockets/boundedServer.ts says why. */
 const { request } = process.getBuiltinModule("node:http")
@@ -177,8 +187,7 @@ const daemonFiles = Effect.fnUntraced(
  * would be another configuration. Without --data this applies only while a daemon runs there by the default file.
  */
 export const withLastFiles = Effect.fnUntraced(function* <A extends Chosen>(chosen: A) {
-  const isNamed = chosen.config.length > 0 || Option.isSome(chosen.file ?? Option.none())
-  if (isNamed || severalIn(chosen) !== undefined) return chosen
+  if (namesFile(chosen) || severalIn(chosen) !== undefined) return chosen
   const isGiven = Option.isSome(chosen.data)
   const files = yield* daemonFiles(yield* dataDirOf(chosen), isGiven)
   if (files === undefined || !(isGiven || files[0] === resolve(fileOf(chosen)))) return chosen

@@ -13,11 +13,11 @@ import {
   type TreasuryEntry,
   treasuriesIn,
 } from "../../config/DaemonFile.ts"
-import { type Environment, lowerMode, ProcessContext, readEnvironment } from "../../config/Environment.ts"
-import { type Address, parseListen } from "../../config/schema/Fields.ts"
-import { loadTreasury, type Mode, type Treasury } from "../../config/Treasury.ts"
+import { lowerMode, ProcessContext, readEnvironment } from "../../config/Environment.ts"
+import { parseListen } from "../../config/schema/Fields.ts"
+import { loadTreasury, type Treasury } from "../../config/Treasury.ts"
 import { ConfigError, formatProblem } from "../../config/yaml/ConfigError.ts"
-import { readUtf8 } from "../../config/yaml/readBytes.ts"
+import { textIn } from "../../config/yaml/readBytes.ts"
 import { daemonFile, storeDirIn } from "../../config/yaml/readSources.ts"
 import { shellWord } from "../../domain/text.ts"
 import { failWith, outputFlag } from "./output.ts"
@@ -35,6 +35,8 @@ export const limitFlag = (what: string) =>
     Flag.withDescription(`Show at most this many ${what}, the newest first; default 20`),
     Flag.withDefault(20),
   )
+export const optionalInt = (name: string, description: string) =>
+  Flag.Int(name).pipe(Flag.withDescription(description), Flag.optional)
 export const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 export const optionalOf = <A>(name: string, schema: Schema.ConstraintCodec<A, string>, description: string) =>
@@ -109,8 +111,7 @@ export const chosenTreasury = Effect.fnUntraced(function* (chosen: Chosen) {
 
 /** The named folder of several treasuries, or the working directory if it is one; else undefined. */
 export const severalIn = (chosen: Chosen): string | undefined => {
-  const isNamed = chosen.config.length > 0 || Option.isSome(chosen.file ?? Option.none())
-  const dir = isNamed || existsSync(fileOf(chosen)) ? fileOf(chosen) : "."
+  const dir = namesFile(chosen) || existsSync(fileOf(chosen)) ? fileOf(chosen) : "."
   return isTreasuries(dir) ? dir : undefined
 }
 
@@ -130,15 +131,7 @@ export const eachTreasury = Effect.fnUntraced(function* (dir: string) {
 })
 
 /** Inputs of a command. */
-export interface Setup {
-  readonly treasury: Treasury
-  readonly environment: Environment
-  readonly mode: Mode
-  readonly dataDir: string
-  readonly postgresUrlFile: string | undefined
-  readonly listen: Address
-  readonly metrics: Address | undefined
-}
+export type Setup = Effect.Success<ReturnType<typeof setup>>
 
 /** The treasury's file or folder, and its overlays. */
 export const filesOf = (chosen: Chosen): readonly [string, ...ReadonlyArray<string>] => {
@@ -149,6 +142,10 @@ export const filesOf = (chosen: Chosen): readonly [string, ...ReadonlyArray<stri
 /** The files as absolute paths; in a folder of several treasuries, those of the chosen one. */
 export const filesForDaemon = (given: Chosen) =>
   Effect.map(chosenTreasury(given), (chosen) => filesOf(chosen).map((file) => resolve(file)))
+
+/** True if the flags name a file or folder. */
+export const namesFile = (chosen: Chosen): boolean =>
+  chosen.config.length > 0 || Option.isSome(chosen.file ?? Option.none())
 
 export const fileOf = (chosen: Chosen): string => filesOf(chosen)[0]
 
@@ -174,7 +171,7 @@ export const setup = Effect.fnUntraced(function* (given: Chosen) {
     postgresUrlFile: treasury.postgresUrlFile ?? chosen.sharedUrlFile,
     listen: environment.listen === undefined ? treasury.listen : parseListen(environment.listen),
     metrics: environment.metrics === undefined ? treasury.metrics : parseListen(environment.metrics),
-  } satisfies Setup
+  }
 })
 
 /** Flags by which a command finds this treasury from any folder. */
@@ -204,14 +201,9 @@ export const refuseTwoFiles = (chosen: Chosen, command: string) => {
   )
 }
 
-const treasuryBytesMax = 4_000_000
-
 /** True if one of the files defines its own network, as far as they can be read. */
 const hasSandbox = (files: ReadonlyArray<string>): boolean =>
-  files.some((file) => {
-    const text = readUtf8(file, treasuryBytesMax)
-    return typeof text === "string" && /^sandbox[ \t]*:/m.test(text)
-  })
+  files.some((file) => /^sandbox[ \t]*:/m.test(textIn(file)))
 
 /** A path relative to the working directory, if it is below it. */
 export const nearPath = (path: string): string => {

@@ -4,7 +4,7 @@ import { refuseMarkFolder, secureDataDir } from "../../config/ownFiles.ts"
 import { formatProblem } from "../../config/yaml/ConfigError.ts"
 import { checkKeys, checkNetwork, looseSecrets } from "../checks.ts"
 import { missingSandboxKeys } from "../common/sandboxClient.ts"
-import { type Chosen, filesOf, type Setup, setup, typedFiles } from "../common/setup.ts"
+import { type Chosen, filesOf, setup, typedFiles } from "../common/setup.ts"
 
 /** Reads the files and secures the data directory. Warnings are of settings, keys and file modes, a line each. */
 export const checkedSetup = Effect.fnUntraced(function* (chosen: Chosen & { readonly sandbox: boolean }) {
@@ -19,7 +19,7 @@ export const checkedSetup = Effect.fnUntraced(function* (chosen: Chosen & { read
   if (lacking !== undefined) return yield* lacking
   const { dir: dataDir, mended } = yield* secureDataDir(written.dataDir)
   yield* refuseMarkFolder(treasury.watermarkFile)
-  return { found: { ...written, dataDir } satisfies Setup, warnings: [...problems.map(formatProblem), ...mended] }
+  return { found: { ...written, dataDir }, warnings: [...problems.map(formatProblem), ...mended] }
 })
 
 /** The message of a store that cannot be opened, with a remedy. */

@@ -1,12 +1,12 @@
 import { Clock, Effect, Layer } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { prepare } from "../../daemon.ts"
 import { ownAddress } from "../../http/StatusServer.ts"
 import { type DaemonOptions, daemonLayer, realMachine } from "../../layers.ts"
 import type { Sandbox } from "../../sandbox/Sandbox.ts"
 import { CommandFlags, logEvent } from "../../telemetry/Logging.ts"
 import { failWith } from "../common/output.ts"
-import { configFlag, dataFlag, fileArgument, flagsOf, type Setup, severalIn } from "../common/setup.ts"
+import { configFlag, dataFlag, fileArgument, flagsOf, type Setup, severalIn, switchFlag } from "../common/setup.ts"
 import { checkedSetup, storeText } from "./checkedSetup.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { runOnce } from "./once.ts"
@@ -17,14 +17,8 @@ const flags = {
   file: fileArgument,
   config: configFlag,
   data: dataFlag,
-  sandbox: Flag.Boolean("sandbox").pipe(
-    Flag.withDescription("Also run the play-money network of the file's sandbox section"),
-    Flag.withDefault(false),
-  ),
-  once: Flag.Boolean("once").pipe(
-    Flag.withDescription("Run one cycle, settle its payments and exit"),
-    Flag.withDefault(false),
-  ),
+  sandbox: switchFlag("sandbox", "Also run the play-money network of the file's sandbox section"),
+  once: switchFlag("once", "Run one cycle, settle its payments and exit"),
   output: linesFlag,
 }
 
