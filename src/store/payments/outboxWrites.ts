@@ -28,6 +28,10 @@ import {
 import type { SpendLog } from "./SpendLog.ts"
 
 export const makeIntents = (sql: Sql, journal: Journal["Service"], spends: SpendLog["Service"]) => ({
+  /**
+   * Stores a decided intent, with more of its journal entries. The same id a second time keeps the first and returns
+   * false.
+   */
   record: Effect.fnUntraced(
     function* (intent: Intent, ...why: ReadonlyArray<JournalEntry>) {
       const done =
@@ -61,6 +65,7 @@ export const makeIntents = (sql: Sql, journal: Journal["Service"], spends: Spend
     },
     change(sql, "Outbox.record"),
   ),
+  /** Moves an intent along its diagram; the same state again only changes the sentence. */
   move: (intent: Intent, to: IntentState, settlement: Settlement) =>
     moveIntent({ sql, journal, spends }, intent, to, settlement).pipe(change(sql, "Outbox.move")),
 })
@@ -123,10 +128,13 @@ export const makeAttempts = (writers: Writers & Pick<Settings["Service"], "forge
   // Spelled as in the index of live attempts; otherwise the database does not use the index.
   const liveStates = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
   return {
+    /** Makes signed bytes durable and puts the intent in flight: after this, and never before, they may be sent. */
     persist: (intent: Intent, attempt: Attempt) =>
       persist(writers, intent, attempt).pipe(change(sql, "Outbox.persist")),
+    /** Stores a solution. An attempt that is over keeps what it has. */
     saveWork: (attempt: Attempt, work: SolvedWork) =>
       saveWork(sql, journal, attempt, work).pipe(change(sql, "Outbox.saveWork")),
+    /** Drops a solution that was refused; the signature stays, and an attempt that is over keeps what it has. */
     dropWork: (attempt: Attempt, nextAt: number) =>
       Effect.flatMap(
         Clock.currentTimeMillis,
@@ -134,6 +142,7 @@ export const makeAttempts = (writers: Writers & Pick<Settings["Service"], "forge
           hash_bare = NULL, hash_prefixed = NULL, next_at = ${nextAt}, updated_at = ${at}
           WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(liveAttemptStates)}`,
       ).pipe(Effect.asVoid, change(sql, "Outbox.dropWork")),
+    /** Notes that a POST is about to begin. Returns its number. */
     beginSend: (start: SendStart) => beginSend(sql, journal, start).pipe(change(sql, "Outbox.beginSend")),
     endSend: (end: SendEnd) => endSend(sql, journal, end).pipe(change(sql, "Outbox.endSend")),
     addEvidence: (attempt: Attempt, kind: EvidenceKind, seen: SeenEvidence) =>
@@ -142,6 +151,7 @@ export const makeAttempts = (writers: Writers & Pick<Settings["Service"], "forge
         Effect.asVoid,
         change(sql, "Outbox.addEvidence"),
       ),
+    /** A window that the network was seen to have, in blocks: it bounds every attempt that may still execute. */
     noteWindow: (blocks: number) =>
       sql.write`UPDATE attempts SET
         window_min = CASE WHEN coalesce(window_min, window_blocks) > ${blocks} THEN ${blocks} ELSE window_min END,
@@ -151,6 +161,10 @@ export const makeAttempts = (writers: Writers & Pick<Settings["Service"], "forge
     schedule: (attempt: Attempt, nextAt: number, nextHeight: bigint) =>
       sql.write`UPDATE attempts SET next_at = ${nextAt}, next_height = ${nextHeight}
         WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(Effect.asVoid, change(sql, "Outbox.schedule")),
+    /**
+     * Ends an attempt and moves its intent in one transaction. One that never executed forgets the wire form of its
+     * chain: it may have been refused for a form that is remembered wrongly.
+     */
     settle: (
       intent: Intent,
       attempt: Attempt,
