@@ -42,17 +42,11 @@ const toPayment = (row: typeof PaymentColumns.Type): KnownPayment => {
   return { id, asset, cost, times, isOpen, createdAt, updatedAt, settledAt: settledAt ?? undefined }
 }
 
-/** Data of one key from the journal and the balance rows. */
-interface Book {
-  /** Rows and opening balances of its general accounts after a block time, oldest first; at most 10,000. */
-  readonly rows: ReadonlyArray<GeneralRow>
-  /** Its payments that are open, or came to an end not long before the first of these rows, oldest first. */
-  readonly payments: ReadonlyArray<KnownPayment>
-  /** Times whose rows are lost. */
-  readonly gaps: ReadonlyArray<typeof GapColumns.Type>
-}
-
-/** Data to decide whether every debit of a key's general accounts is a payment of the journal. */
+/**
+ * Data to decide whether every debit of a key's general accounts is a payment of the journal: rows and opening balances
+ * after a block time, oldest first, at most 10,000; payments that are open, or came to an end not long before the first
+ * of these rows, oldest first; and times whose rows are lost.
+ */
 export const debitBook = Effect.fnUntraced(function* (party: string, after: bigint) {
   const sql = yield* Sql
   const rows = yield* sql`SELECT asset, balance, timestamp, 0 AS opening FROM balance_rows
@@ -72,10 +66,10 @@ export const debitBook = Effect.fnUntraced(function* (party: string, after: bigi
     ORDER BY +created_at, id`.pipe(rowsOf(PaymentColumns, "Debits.payments"))
   const gaps = yield* sql`SELECT since, until FROM gaps`.pipe(rowsOf(GapColumns, "Debits.gaps"))
   return {
-    rows: rows.map(({ opening, ...row }) => ({ ...row, isOpening: opening === 1 })),
+    rows: rows.map(({ opening, ...row }) => ({ ...row, isOpening: opening === 1 }) satisfies GeneralRow),
     payments: payments.map(toPayment).filter(({ times }) => times > 0),
     gaps,
-  } satisfies Book
+  }
 })
 
 /** Those of the transfers' ids that an attempt or a finding has. */

@@ -5,7 +5,6 @@ import { readReference } from "../../domain/Reference.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { change, Sql } from "../database/Sql.ts"
-import type { StoreError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 import { AttemptRow, attemptColumns, toAttempt } from "./outboxRows.ts"
 
@@ -43,86 +42,13 @@ const EndedRow = Schema.Struct({
 })
 export type EndedAttempt = typeof EndedRow.Type
 
-/** The verb by which people acknowledged an unrecognized transfer. */
-type Acknowledgement = "adopted" | "recovered"
-
-/** Result of comparing one listing. */
-interface NotedListing {
-  /** Unrecognized transfers that were not seen before. */
-  readonly unrecognized: ReadonlyArray<UnrecognizedTransfer>
-  /** Attempts of ours that the listing shows as done. */
-  readonly done: ReadonlyArray<Attempt>
+/** What one reading of a party's listing shows. */
+interface SeenListing {
+  readonly party: string
+  readonly cursor: string | undefined
+  readonly transfers: ReadonlyArray<ListedTransfer>
+  readonly isOwn: (reference: string) => boolean
 }
-
-/** Results of comparing the ledger with the journal, and how far the comparison has come. */
-export class LedgerAudit extends Context.Service<
-  LedgerAudit,
-  {
-    /** Where the next reading of the party's listing begins, "": at its beginning; undefined before the first. */
-    readonly cursor: (party: string) => Effect.Effect<string | undefined, StoreError>
-    /** Every listing is read from its beginning again. */
-    readonly rereadAll: Effect.Effect<void, StoreError>
-    /**
-     * Stores the listed transfers with their present status and, if given, the cursor, together. A transfer of an
-     * attempt of this store counts as an execution where it is done; any other is unrecognized.
-     */
-    readonly note: (seen: {
-      readonly party: string
-      readonly cursor: string | undefined
-      readonly transfers: ReadonlyArray<ListedTransfer>
-      readonly isOwn: (reference: string) => boolean
-    }) => Effect.Effect<NotedListing, StoreError>
-    /** Notes that the attempt was done in the block of this time (Unix nanoseconds); a second time changes nothing. */
-    readonly noteExecution: (transferId: string, timestamp: bigint) => Effect.Effect<void, StoreError>
-    /** Number of blocks in which the attempt was seen as done. */
-    readonly countExecutions: (transferId: string) => Effect.Effect<number, StoreError>
-    /** Transfer id of our newest listed payment of a kind with a known movement; undefined: none. */
-    readonly newestListed: (party: string, command: IntentCommand) => Effect.Effect<string | undefined, StoreError>
-    /** Unrecognized transfers that nobody has acknowledged, oldest first. */
-    readonly unacknowledged: Effect.Effect<ReadonlyArray<UnrecognizedTransfer>, StoreError>
-    /** Unrecognized transfers with this tag, acknowledged or not, oldest first. */
-    readonly withTag: (party: string, tag: string) => Effect.Effect<ReadonlyArray<UnrecognizedTransfer>, StoreError>
-    /** Number of unrecognized transfers of the amount after the block time `since` (Unix nanoseconds). */
-    readonly countUnrecognized: (of: {
-      readonly party: string
-      readonly asset: string
-      readonly amount: bigint
-      readonly since: bigint
-    }) => Effect.Effect<number, StoreError>
-    /** Block time (Unix nanoseconds) of the oldest listed transfer, by key. */
-    readonly oldestListed: Effect.Effect<ReadonlyMap<string, bigint>, StoreError>
-    readonly acknowledge: (ids: ReadonlyArray<string>, as: Acknowledgement) => Effect.Effect<void, StoreError>
-    /** Notes that an intent executed `count` times, at least twice; false if that is noted already. */
-    readonly noteDuplicate: (intentId: string, count: number, detail: string) => Effect.Effect<boolean, StoreError>
-    /** Executions beyond the first that no person has acknowledged; a resume of everything does. */
-    readonly duplicates: Effect.Effect<ReadonlyArray<{ readonly intentId: string; readonly n: number }>, StoreError>
-    /** Attempts of a key that came to an end, with what their payments move, oldest first. */
-    readonly endedAttempts: (party: string) => Effect.Effect<ReadonlyArray<EndedAttempt>, StoreError>
-    /** Attempts whose bytes have left and whose window is not yet compared with the ledger to its end, oldest first. */
-    readonly watched: Effect.Effect<ReadonlyArray<Attempt>, StoreError>
-    /** Watches an attempt again: there is a doubt about how often it executed. */
-    readonly watch: (attempt: Attempt) => Effect.Effect<void, StoreError>
-    /** As `watch`, by transfer id; an id without an attempt changes nothing. */
-    readonly watchTransfers: (ids: ReadonlyArray<string>) => Effect.Effect<void, StoreError>
-    readonly endWatch: (attempt: Attempt) => Effect.Effect<void, StoreError>
-  }
->()("cofferer/store/LedgerAudit") {
-  static readonly layerNoDeps = Layer.effect(
-    LedgerAudit,
-    Effect.gen(function* () {
-      const sql = yield* Sql
-      const journal = yield* Journal
-      const database = yield* Database
-      return LedgerAudit.of({
-        ...makeListings(sql, journal, database),
-        ...makeDuplicates(sql, journal),
-        ...makeWatches(sql, database),
-      })
-    }),
-  )
-}
-
-type Port = LedgerAudit["Service"]
 
 const CursorRow = Schema.Struct({ cursor: Schema.String })
 const IdRow = Schema.Struct({ id: Schema.String })
@@ -221,10 +147,12 @@ const attemptsOf = Effect.fnUntraced(function* (sql: Sql, transfers: ReadonlyArr
 const note = Effect.fnUntraced(function* (
   sql: Sql,
   journal: Journal["Service"],
-  { party, cursor, transfers, isOwn }: Parameters<Port["note"]>[0],
+  { party, cursor, transfers, isOwn }: SeenListing,
 ) {
   const known = yield* attemptsOf(sql, transfers)
+  /** Unrecognized transfers that were not seen before. */
   const unrecognized: Array<UnrecognizedTransfer> = []
+  /** Attempts of ours that the listing shows as done. */
   const done: Array<Attempt> = []
   for (const transfer of transfers) {
     const attempt = known.get(transfer.id)
@@ -243,7 +171,7 @@ const note = Effect.fnUntraced(function* (
     yield* sql.write`INSERT INTO transfer_cursors ${sql.insert({ party, cursor, read_at: at })}
       ON CONFLICT (party) DO UPDATE SET cursor = excluded.cursor, read_at = excluded.read_at`
   }
-  return { unrecognized, done } satisfies NotedListing
+  return { unrecognized, done }
 })
 
 const toListed = (rows: ReadonlyArray<typeof ListedRow.Type>): ReadonlyArray<UnrecognizedTransfer> =>
@@ -257,18 +185,26 @@ const makeListings = (
   rememberedExecutions = memoryOf<number>("executions"),
   rememberedTags = memoryOf<ReadonlyArray<UnrecognizedTransfer>>("listed_transfers", "attempts"),
 ) => ({
+  /** Where the next reading of the party's listing begins, "": at its beginning; undefined before the first. */
   cursor: (party: string) =>
     sql`SELECT cursor FROM transfer_cursors WHERE party = ${party}`.pipe(
       rowsOf(CursorRow, "LedgerAudit.cursor"),
       Effect.map((rows) => rows[0]?.cursor),
     ),
+  /** Every listing is read from its beginning again. */
   rereadAll: sql.write`UPDATE transfer_cursors SET cursor = ''`.pipe(
     Effect.asVoid,
     change(sql, "LedgerAudit.rereadAll"),
   ),
-  note: (seen: Parameters<Port["note"]>[0]) => note(sql, journal, seen).pipe(change(sql, "LedgerAudit.note")),
+  /**
+   * Stores the listed transfers with their present status and, if given, the cursor, together. A transfer of an attempt
+   * of this store counts as an execution where it is done; any other is unrecognized.
+   */
+  note: (seen: SeenListing) => note(sql, journal, seen).pipe(change(sql, "LedgerAudit.note")),
+  /** Notes that the attempt was done in the block of this time (Unix nanoseconds); a second time changes nothing. */
   noteExecution: (transferId: string, timestamp: bigint) =>
     insertExecution(sql, transferId, timestamp).pipe(change(sql, "LedgerAudit.noteExecution")),
+  /** Number of blocks in which the attempt was seen as done. */
   countExecutions: (transferId: string) =>
     rememberedExecutions(
       transferId,
@@ -277,6 +213,7 @@ const makeListings = (
         Effect.map((rows) => rows[0]?.n ?? 0),
       ),
     ),
+  /** Transfer id of our newest listed payment of a kind with a known movement; undefined: none. */
   newestListed: (party: string, command: IntentCommand) =>
     sql`SELECT l.id FROM listed_transfers l JOIN attempts a ON a.transfer_id = l.id
       JOIN intents i ON i.id = a.intent_id JOIN evidence e ON e.intent_id = a.intent_id AND e.k = a.k
@@ -285,8 +222,10 @@ const makeListings = (
       rowsOf(IdRow, "LedgerAudit.newestListed"),
       Effect.map((rows) => rows[0]?.id),
     ),
+  /** Unrecognized transfers that nobody has acknowledged, oldest first. */
   unacknowledged: sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE known_as IS NULL
     ORDER BY timestamp, id`.pipe(rowsOf(ListedRow, "LedgerAudit.unacknowledged"), Effect.map(toListed)),
+  /** Unrecognized transfers with this tag, acknowledged or not, oldest first. */
   withTag: (party: string, tag: string) =>
     rememberedTags(
       `${party} ${tag}`,
@@ -296,13 +235,20 @@ const makeListings = (
         Effect.map(toListed),
       ),
     ),
-  countUnrecognized: ({ party, asset, amount, since }: Parameters<Port["countUnrecognized"]>[0]) =>
+  /** Number of unrecognized transfers of the amount after the block time `since` (Unix nanoseconds). */
+  countUnrecognized: ({
+    party,
+    asset,
+    amount,
+    since,
+  }: Pick<ListedTransfer, "asset" | "amount"> & { readonly party: string; readonly since: bigint }) =>
     sql`SELECT count(*) AS n FROM listed_transfers WHERE party = ${party} AND asset = ${asset}
       AND amount = ${amount.toString()} AND timestamp > ${since}
       AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id)`.pipe(
       rowsOf(CountRow, "LedgerAudit.countUnrecognized"),
       Effect.map((rows) => rows[0]?.n ?? 0),
     ),
+  /** Block time (Unix nanoseconds) of the oldest listed transfer, by key. */
   oldestListed: rememberedOldest(
     "oldest",
     sql`SELECT party, min(timestamp) AS oldest FROM listed_transfers GROUP BY party`.pipe(
@@ -310,7 +256,8 @@ const makeListings = (
       Effect.map((rows) => new Map(rows.map(({ party, oldest }) => [party, oldest]))),
     ),
   ),
-  acknowledge: (ids: ReadonlyArray<string>, as: Acknowledgement) =>
+  /** `as`: the verb by which people acknowledged them. */
+  acknowledge: (ids: ReadonlyArray<string>, as: "adopted" | "recovered") =>
     Effect.flatMap(Clock.currentTimeMillis, (at) =>
       Effect.forEach(
         Arr.chunksOf(ids, idsMax),
@@ -321,6 +268,7 @@ const makeListings = (
 })
 
 const makeDuplicates = (sql: Sql, journal: Journal["Service"]) => ({
+  /** Notes that an intent executed `count` times, at least twice; false if that is noted already. */
   noteDuplicate: Effect.fnUntraced(
     function* (intentId: string, count: number, detail: string) {
       const at = yield* Clock.currentTimeMillis
@@ -337,6 +285,7 @@ const makeDuplicates = (sql: Sql, journal: Journal["Service"]) => ({
     },
     change(sql, "LedgerAudit.noteDuplicate"),
   ),
+  /** Executions beyond the first that no person has acknowledged; a resume of everything does. */
   duplicates: sql`SELECT intent_id AS "intentId", n FROM duplicates WHERE acknowledged_at IS NULL
     ORDER BY seen_at, intent_id, n`.pipe(rowsOf(DuplicateRow, "LedgerAudit.duplicates")),
 })
@@ -345,6 +294,7 @@ const makeWatches = (sql: Sql, { memoryOf }: Database["Service"]) => {
   const columns = sql.literal(attemptColumns)
   const remembered = memoryOf<ReadonlyArray<Attempt>>("attempts", "watches")
   return {
+    /** Attempts whose bytes have left and whose window is not yet compared with the ledger to its end, oldest first. */
     watched: remembered(
       "watched",
       sql`SELECT ${columns} FROM attempts WHERE (intent_id, k) IN (SELECT intent_id, k FROM watches)
@@ -353,14 +303,17 @@ const makeWatches = (sql: Sql, { memoryOf }: Database["Service"]) => {
         Effect.map((rows) => rows.map(toAttempt)),
       ),
     ),
+    /** Watches an attempt again: there is a doubt about how often it executed. */
     watch: (attempt: Attempt) =>
       sql.write`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`.pipe(
         Effect.asVoid,
         change(sql, "LedgerAudit.watch"),
       ),
+    /** As `watch`, by transfer id; an id without an attempt changes nothing. */
     watchTransfers: (ids: ReadonlyArray<string>) =>
       sql.write`INSERT INTO watches (intent_id, k) SELECT intent_id, k FROM attempts WHERE transfer_id IN ${sql.in(ids)}
         ON CONFLICT DO NOTHING`.pipe(Effect.asVoid, change(sql, "LedgerAudit.watchTransfers")),
+    /** Attempts of a key that came to an end, with what their payments move, oldest first. */
     endedAttempts: (party: string) =>
       sql`SELECT intent_id AS "intentId", k, command, transfer_id AS "transferId", attempts.state AS state, to_key AS "to",
         asset_id AS asset, amount FROM attempts JOIN intents ON intents.id = attempts.intent_id
@@ -372,6 +325,22 @@ const makeWatches = (sql: Sql, { memoryOf }: Database["Service"]) => {
         change(sql, "LedgerAudit.endWatch"),
       ),
   }
+}
+
+/** Results of comparing the ledger with the journal, and how far the comparison has come. */
+export class LedgerAudit extends Context.Service<LedgerAudit>()("cofferer/store/LedgerAudit", {
+  make: Effect.gen(function* () {
+    const sql = yield* Sql
+    const journal = yield* Journal
+    const database = yield* Database
+    return {
+      ...makeListings(sql, journal, database),
+      ...makeDuplicates(sql, journal),
+      ...makeWatches(sql, database),
+    }
+  }),
+}) {
+  static readonly layerNoDeps = Layer.effect(LedgerAudit, LedgerAudit.make)
 }
 
 /** Tags by which payments are recognized on the ledger. */

@@ -4,7 +4,7 @@ import { countedIn, type PeriodUse, type Policy, type PolicyLine } from "../../r
 import { policiesSince } from "../controls/terms.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
-import { change, Sql, type WriteAccess } from "../database/Sql.ts"
+import { change, Sql } from "../database/Sql.ts"
 import { StoreError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
@@ -65,6 +65,13 @@ const countsSince =
   ({ spentAt, endedAt }: typeof UsedRow.Type): boolean =>
     endedAt === null || Math.max(spentAt, endedAt) > since
 
+interface Period {
+  /** Unix milliseconds. */
+  readonly since: number
+  /** Intents that are left out. */
+  readonly except: ReadonlySet<string>
+}
+
 /** A payment whose receiver is not known may have gone to any. */
 const isTo = (receiver: string, to: ReadonlySet<string>): boolean => receiver === "" || to.has(receiver)
 
@@ -73,117 +80,86 @@ const isTo = (receiver: string, to: ReadonlySet<string>): boolean => receiver ==
  * attempt of one intent counts once, since at most one of them executes. A payment counts while it is open, and until
  * 24 hours after it was signed and after it executed.
  */
-export class SpendLog extends Context.Service<
-  SpendLog,
-  {
-    /** The signed attempts of an intent, oldest first. */
-    readonly attempts: (intentId: string) => Effect.Effect<ReadonlyArray<Signed>, StoreError>
-    readonly record: (spend: Spend) => Effect.Effect<void, StoreError>
-    /**
-     * Notes that a payment came to its end: executed at that time (Unix milliseconds), or never. What was signed counts
-     * for 24 hours in either case. Changes nothing where nothing was signed.
-     */
-    readonly close: (intentId: string, executedAt: number | undefined) => Effect.Effect<void, StoreError>
-    /** Judges and records in one transaction: of two at once the second sees what the first recorded. */
-    readonly atomic: <A, E, R>(
-      effect: Effect.Effect<A, E, R>,
-    ) => Effect.Effect<A, E | StoreError, Exclude<R, WriteAccess>>
+export class SpendLog extends Context.Service<SpendLog>()("cofferer/store/SpendLog", {
+  make: Effect.gen(function* () {
+    const sql = yield* Sql
+    const journal = yield* Journal
+    const database = yield* Database
+    const signed = database.memoryOf<ReadonlyArray<Signed>>("spends")
+    const remembered = database.memoryOf<ReadonlyArray<typeof UsedRow.Type>>("spends")
+    const policies = policiesSince(sql, database)
     /**
      * Sum that counts for the asset between these keys in a period that begins then (Unix milliseconds), without these
      * intents.
      */
-    readonly used: (period: {
-      readonly from: ReadonlySet<string>
-      readonly to: ReadonlySet<string>
-      readonly assetId: string
-      readonly since: number
-      readonly except: ReadonlySet<string>
-    }) => Effect.Effect<PeriodUse, StoreError>
-    /** The same for what counts in a line of the policy, by the policies of the period as well. */
-    readonly usedIn: (
-      policy: Policy,
-      line: PolicyLine,
-      period: { readonly since: number; readonly except: ReadonlySet<string> },
-    ) => Effect.Effect<PeriodUse, StoreError>
-  }
->()("cofferer/store/SpendLog") {
-  static readonly layerNoDeps = Layer.effect(
-    SpendLog,
-    Effect.gen(function* () {
-      const sql = yield* Sql
-      const journal = yield* Journal
-      const database = yield* Database
-      const signed = database.memoryOf<ReadonlyArray<Signed>>("spends")
-      const remembered = database.memoryOf<ReadonlyArray<typeof UsedRow.Type>>("spends")
-      const policies = policiesSince(sql, database)
-      const spendLog: SpendLog["Service"] = {
-        attempts: Effect.fn("SpendLog.attempts")((intentId: string) =>
-          signed(
-            intentId,
-            sql`SELECT k, digest, signature, from_key AS "from", to_key AS "to", asset_id AS "assetId", amount
-              FROM spends WHERE intent_id = ${intentId} ORDER BY k`.pipe(rowsOf(SignedRow, "SpendLog.attempts")),
+    const used = ({ from, to, assetId, since, except }: Pick<PolicyLine, "from" | "to" | "assetId"> & Period) =>
+      remembered(
+        `${assetId} ${rounded(since)}`,
+        sql`SELECT intent_id AS "intentId", amount, from_key AS "from", to_key AS "to", spent_at AS "spentAt",
+          ended_at AS "endedAt" FROM spends AS s WHERE asset_id = ${assetId}
+          AND (ended_at IS NULL OR ended_at > ${rounded(since)} OR spent_at > ${rounded(since)})
+          AND k = (SELECT max(k) FROM spends WHERE intent_id = s.intent_id)`.pipe(rowsOf(UsedRow, "SpendLog.used")),
+      ).pipe(
+        Effect.map((spends) =>
+          useOf(
+            spends
+              .filter(countsSince(since))
+              .filter((spend) => from.has(spend.from) && isTo(spend.to, to) && !except.has(spend.intentId)),
           ),
         ),
-        record: Effect.fnUntraced(
-          function* (spend: Spend) {
-            yield* sql.write`INSERT INTO spends ${sql.insert({
-              intent_id: spend.intentId,
-              k: spend.k,
-              digest: spend.digest,
-              signature: spend.signature,
-              from_key: spend.from,
-              to_key: spend.to,
-              asset_id: spend.assetId,
-              amount: spend.amount.toString(),
-              spent_at: spend.spentAt,
-              signed_at: yield* Clock.currentTimeMillis,
-            })}`
-            yield* journal.append({
-              kind: "signature",
-              subject: spend.intentId,
-              body: {
-                k: spend.k,
-                digest: spend.digest,
-                signature: spend.signature,
-                amount: spend.amount,
-                policy: spend.policy,
-                line: spend.line,
-                approval: spend.approval,
-              },
-            })
-          },
-          change(sql, "SpendLog.record"),
+      )
+    return {
+      /** The signed attempts of an intent, oldest first. */
+      attempts: Effect.fn("SpendLog.attempts")((intentId: string) =>
+        signed(
+          intentId,
+          sql`SELECT k, digest, signature, from_key AS "from", to_key AS "to", asset_id AS "assetId", amount
+            FROM spends WHERE intent_id = ${intentId} ORDER BY k`.pipe(rowsOf(SignedRow, "SpendLog.attempts")),
         ),
-        close: (intentId: string, executedAt: number | undefined) =>
-          sql.write`UPDATE spends SET ended_at = coalesce(${executedAt ?? null}, spent_at)
-            WHERE intent_id = ${intentId} AND ended_at IS NULL`.pipe(Effect.asVoid, change(sql, "SpendLog.close")),
-        // A savepoint of its own: a refusal takes back what it wrote, and its transaction goes on.
-        atomic: (effect) =>
-          sql
-            .withTransaction(effect)
-            .pipe(Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "SpendLog.atomic", cause }))),
-        used: ({ from, to, assetId, since, except }) =>
-          remembered(
-            `${assetId} ${rounded(since)}`,
-            sql`SELECT intent_id AS "intentId", amount, from_key AS "from", to_key AS "to", spent_at AS "spentAt",
-              ended_at AS "endedAt" FROM spends AS s WHERE asset_id = ${assetId}
-              AND (ended_at IS NULL OR ended_at > ${rounded(since)} OR spent_at > ${rounded(since)})
-              AND k = (SELECT max(k) FROM spends WHERE intent_id = s.intent_id)`.pipe(rowsOf(UsedRow, "SpendLog.used")),
-          ).pipe(
-            Effect.map((spends) =>
-              useOf(
-                spends
-                  .filter(countsSince(since))
-                  .filter((spend) => from.has(spend.from) && isTo(spend.to, to) && !except.has(spend.intentId)),
-              ),
-            ),
-          ),
-        usedIn: Effect.fnUntraced(function* (policy, line, period) {
-          const before = (yield* policies(period.since)).filter(({ digest }) => digest !== policy.digest)
-          return yield* spendLog.used({ ...countedIn(policy, line, before), ...period })
-        }),
-      }
-      return SpendLog.of(spendLog)
-    }),
-  )
+      ),
+      record: Effect.fnUntraced(
+        function* (spend: Spend) {
+          yield* sql.write`INSERT INTO spends ${sql.insert({
+            intent_id: spend.intentId,
+            k: spend.k,
+            digest: spend.digest,
+            signature: spend.signature,
+            from_key: spend.from,
+            to_key: spend.to,
+            asset_id: spend.assetId,
+            amount: spend.amount.toString(),
+            spent_at: spend.spentAt,
+            signed_at: yield* Clock.currentTimeMillis,
+          })}`
+          const { k, digest, signature, amount, policy, line, approval } = spend
+          const body = { k, digest, signature, amount, policy, line, approval }
+          yield* journal.append({ kind: "signature", subject: spend.intentId, body })
+        },
+        change(sql, "SpendLog.record"),
+      ),
+      /**
+       * Notes that a payment came to its end: executed at that time (Unix milliseconds), or never. What was signed
+       * counts for 24 hours in either case. Changes nothing where nothing was signed.
+       */
+      close: (intentId: string, executedAt: number | undefined) =>
+        sql.write`UPDATE spends SET ended_at = coalesce(${executedAt ?? null}, spent_at)
+          WHERE intent_id = ${intentId} AND ended_at IS NULL`.pipe(Effect.asVoid, change(sql, "SpendLog.close")),
+      /**
+       * Judges and records in one transaction: of two at once the second sees what the first recorded. A savepoint of
+       * its own: a refusal takes back what it wrote, and its transaction goes on.
+       */
+      atomic: <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+        sql
+          .withTransaction(effect)
+          .pipe(Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "SpendLog.atomic", cause }))),
+      used,
+      /** The same for what counts in a line of the policy, by the policies of the period as well. */
+      usedIn: Effect.fnUntraced(function* (policy: Policy, line: PolicyLine, period: Period) {
+        const before = (yield* policies(period.since)).filter(({ digest }) => digest !== policy.digest)
+        return yield* used({ ...countedIn(policy, line, before), ...period })
+      }),
+    }
+  }),
+}) {
+  static readonly layerNoDeps = Layer.effect(SpendLog, SpendLog.make)
 }
