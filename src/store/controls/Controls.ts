@@ -12,7 +12,7 @@ import { raise } from "../alerts/raise.ts"
 import { newestBlock, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
-import { type StoreError, storeError } from "../database/StoreError.ts"
+import { storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
 /** Names of parties with their keys, and symbols of pinned assets with their ids. */
@@ -102,69 +102,90 @@ export const isHaltedFor = (halts: ReadonlyArray<Halt>, reason: string, said: st
 }
 
 /** Halts and pauses: durable, in force before the next send, each with a reason. Alerts go on. */
-export class Controls extends Context.Service<
-  Controls,
-  {
-    /** Those that are not over by our clock and by the newest block: by a clock that is ahead alone none is over. */
-    readonly pauses: Effect.Effect<ReadonlyArray<Pause>, StoreError>
-    /** When a person last ended a pause of each scope, Unix milliseconds. */
-    readonly ended: Effect.Effect<ReadonlyMap<string, number>, StoreError>
-    readonly halts: Effect.Effect<ReadonlyArray<Halt>, StoreError>
-    readonly pause: (pause: {
-      readonly scope: string
-      /** As it is stored; absent: by the names of today. */
-      readonly kept?: string
-      readonly reason: string
-      readonly author: string
-      readonly until: number | undefined
-    }) => Effect.Effect<void, StoreError>
-    /**
-     * Ends the pauses of the scope. Scope "all" also ends the halts but those of `keptReasons`, and acknowledges second
-     * executions. A halt whose cause remains comes back at the next check of it. Returns how many ended.
-     */
-    readonly resume: (resume: {
-      readonly scope: string
-      readonly reason: string
-      readonly author: string
-    }) => Effect.Effect<number, StoreError>
-    /**
-     * Adds a halt, unless `isHaltedFor` these words already.
-     * A new halt, and any by people, voids an acceptance of terms that still waits for its hour.
-     */
-    readonly halt: (reason: string, detail: string) => Effect.Effect<void, StoreError>
-    /** Ends the halts of a reason, for a caller that sees their cause gone, such as a removed HALT file. */
-    readonly release: (reason: string, detail: string) => Effect.Effect<void, StoreError>
-  }
->()("cofferer/store/Controls") {
-  static readonly layerNoDeps = Layer.effect(
-    Controls,
-    Effect.gen(function* () {
-      const sql = yield* Sql
-      const journal = yield* Journal
-      const database = yield* Database
-      const halts = database.memoryOf<ReadonlyArray<Halt>>("halts")(
-        "",
-        sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`.pipe(
-          rowsOf(HaltRow, "Controls.halts"),
-        ),
-      )
-      const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
-      const names = (): Names => (config === undefined ? noNames : namesOf(config.now().treasury))
-      const unended = database.memoryOf<ReadonlyArray<Pause>>("pauses")(
-        "",
-        sql`SELECT seq, scope, reason, author, at, until FROM pauses WHERE ended_at IS NULL ORDER BY seq`.pipe(
-          rowsOf(PauseRow, "Controls.pauses"),
-          Effect.map((rows) => rows.map((row) => ({ ...row, kept: row.scope, until: row.until ?? undefined }))),
-        ),
-      )
-      const newest = database.memoryOf<number | undefined>("watermarks")("", newestBlock(sql))
-      const sureTime = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        return Math.min(now, (yield* newest) ?? now)
-      })
-      const durable = <A, E, R>(name: string, effect: Effect.Effect<A, E, R>) =>
+export class Controls extends Context.Service<Controls>()("cofferer/store/Controls", {
+  make: Effect.gen(function* () {
+    const sql = yield* Sql
+    const journal = yield* Journal
+    const database = yield* Database
+    const halts = database.memoryOf<ReadonlyArray<Halt>>("halts")(
+      "",
+      sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`.pipe(
+        rowsOf(HaltRow, "Controls.halts"),
+      ),
+    )
+    const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
+    const names = (): Names => (config === undefined ? noNames : namesOf(config.now().treasury))
+    const unended = database.memoryOf<ReadonlyArray<Pause>>("pauses")(
+      "",
+      sql`SELECT seq, scope, reason, author, at, until FROM pauses WHERE ended_at IS NULL ORDER BY seq`.pipe(
+        rowsOf(PauseRow, "Controls.pauses"),
+        Effect.map((rows) => rows.map((row) => ({ ...row, kept: row.scope, until: row.until ?? undefined }))),
+      ),
+    )
+    const newest = database.memoryOf<number | undefined>("watermarks")("", newestBlock(sql))
+    const sureTime = Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      return Math.min(now, (yield* newest) ?? now)
+    })
+    const durable =
+      (name: string) =>
+      <A, E, R>(effect: Effect.Effect<A, E, R>) =>
         effect.pipe(sql.withTransaction, storeError(name))
-      const resume = Effect.fnUntraced(function* (scope: string, reason: string, author: string) {
+    const stopAcceptance = Effect.fnUntraced(function* (reason: string, at: number) {
+      const ended = yield* sql.write`UPDATE terms_accepted SET ended_at = ${at} WHERE ended_at IS NULL RETURNING hash`
+      for (const { hash } of ended) {
+        const detail = `the acceptance of the terms ${hash} is void: halted by ${reason}`
+        yield* journal.append({ kind: "halt", subject: "terms", body: { detail } })
+      }
+    })
+    const release = Effect.fnUntraced(function* (reason: string, detail: string) {
+      const at = yield* Clock.currentTimeMillis
+      const ended = yield* sql.write`UPDATE halts SET ended_at = ${at} WHERE reason = ${reason} AND ended_at IS NULL
+        RETURNING seq`
+      if (ended.length > 0) yield* journal.append({ kind: "resume", subject: reason, body: { detail } })
+    }, durable("Controls.release"))
+    return {
+      halts,
+      /**
+       * When a person last ended a pause of each scope, Unix milliseconds. An end later than now is of a clock that was
+       * wrong: nothing would come after it.
+       */
+      ended: Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        sql`SELECT scope, max(ended_at) AS "endedAt" FROM pauses WHERE ended_at <= ${now} GROUP BY scope`.pipe(
+          rowsOf(EndedRow, "Controls.ended"),
+          Effect.map((rows) => new Map(rows.map(({ scope, endedAt }) => [scope, endedAt]))),
+        ),
+      ),
+      /** Those that are not over by our clock and by the newest block: by a clock that is ahead alone none is over. */
+      pauses: Effect.gen(function* () {
+        const [at, today] = [yield* sureTime, names()]
+        return (yield* unended)
+          .filter(({ until }) => until === undefined || until > at)
+          .map((pause) => ({ ...pause, scope: shownScope(pause.kept, today) }))
+      }),
+      /** `kept`: the scope as it is stored; absent: by the names of today. */
+      pause: Effect.fn("Controls.pause")(function* ({
+        scope,
+        kept = keptScope(scope, names()),
+        reason,
+        author,
+        until,
+      }: Pick<Pause, "scope" | "reason" | "author" | "until"> & { readonly kept?: string }) {
+        const at = yield* Clock.currentTimeMillis
+        // They are shown within a sentence: a line of their own would be read as ours.
+        const said = { reason: visible(reason), author: visible(author) }
+        yield* sql.write`INSERT INTO pauses ${sql.insert({ scope: kept, ...said, at, until: until ?? null })}`
+        yield* journal.append({ kind: "pause", subject: scope, body: { reason, author, until } })
+      }, durable("Controls.pause")),
+      /**
+       * Ends the pauses of the scope. Scope "all" also ends the halts but those of `keptReasons`, and acknowledges
+       * second executions. A halt whose cause remains comes back at the next check of it. Returns how many ended.
+       */
+      resume: Effect.fn("Controls.resume")(function* ({
+        scope,
+        reason,
+        author,
+      }: Pick<Pause, "scope" | "reason" | "author">) {
         const at = yield* Clock.currentTimeMillis
         const ended = yield* sql.write`UPDATE pauses SET ended_at = ${at}
           WHERE scope IN ${sql.in([scope, keptScope(scope, names())])} AND ended_at IS NULL
@@ -179,15 +200,12 @@ export class Controls extends Context.Service<
         }
         yield* journal.append({ kind: "resume", subject: scope, body: { reason, author } })
         return ended.length + lifted.length
-      })
-      const stopAcceptance = Effect.fnUntraced(function* (reason: string, at: number) {
-        const ended = yield* sql.write`UPDATE terms_accepted SET ended_at = ${at} WHERE ended_at IS NULL RETURNING hash`
-        for (const { hash } of ended) {
-          const detail = `the acceptance of the terms ${hash} is void: halted by ${reason}`
-          yield* journal.append({ kind: "halt", subject: "terms", body: { detail } })
-        }
-      })
-      const halt = Effect.fnUntraced(function* (reason: string, said: string) {
+      }, durable("Controls.resume")),
+      /**
+       * Adds a halt, unless `isHaltedFor` these words already. A new halt, and any by people, voids an acceptance of
+       * terms that still waits for its hour.
+       */
+      halt: Effect.fn("Controls.halt")(function* (reason: string, said: string) {
         const detail = visible(said)
         const isIn = isHaltedFor(yield* halts, reason, said)
         const at = yield* Clock.currentTimeMillis
@@ -195,57 +213,16 @@ export class Controls extends Context.Service<
         if (isIn) return
         yield* sql.write`INSERT INTO halts ${sql.insert({ reason, detail, at })}`
         yield* journal.append({ kind: "halt", subject: reason, body: { detail } })
-      })
-      const release = Effect.fnUntraced(function* (reason: string, detail: string) {
-        const at = yield* Clock.currentTimeMillis
-        const ended = yield* sql.write`UPDATE halts SET ended_at = ${at} WHERE reason = ${reason} AND ended_at IS NULL
-          RETURNING seq`
-        if (ended.length > 0) yield* journal.append({ kind: "resume", subject: reason, body: { detail } })
-      })
-      const pauses = Effect.gen(function* () {
-        const [at, today] = [yield* sureTime, names()]
-        return (yield* unended)
-          .filter(({ until }) => until === undefined || until > at)
-          .map((pause) => ({ ...pause, scope: shownScope(pause.kept, today) }))
-      })
-      return Controls.of({
-        halts,
-        // An end later than now is of a clock that was wrong: nothing would come after it.
-        ended: Effect.flatMap(Clock.currentTimeMillis, (now) =>
-          sql`SELECT scope, max(ended_at) AS "endedAt" FROM pauses WHERE ended_at <= ${now} GROUP BY scope`.pipe(
-            rowsOf(EndedRow, "Controls.ended"),
-            Effect.map((rows) => new Map(rows.map(({ scope, endedAt }) => [scope, endedAt]))),
-          ),
-        ),
-        pauses,
-        pause: Effect.fn("Controls.pause")(({ scope, kept = keptScope(scope, names()), reason, author, until }) =>
-          durable(
-            "Controls.pause",
-            Effect.gen(function* () {
-              const at = yield* Clock.currentTimeMillis
-              // They are shown within a sentence: a line of their own would be read as ours.
-              const said = { reason: visible(reason), author: visible(author) }
-              yield* sql.write`INSERT INTO pauses ${sql.insert({ scope: kept, ...said, at, until: until ?? null })}`
-              yield* journal.append({ kind: "pause", subject: scope, body: { reason, author, until } })
-            }),
-          ),
-        ),
-        resume: Effect.fn("Controls.resume")(({ scope, reason, author }) =>
-          durable("Controls.resume", resume(scope, reason, author)),
-        ),
-        halt: Effect.fn("Controls.halt")((reason: string, detail: string) =>
-          durable("Controls.halt", halt(reason, detail)),
-        ),
+      }, durable("Controls.halt")),
+      /** Ends the halts of a reason, for a caller that sees their cause gone, such as a removed HALT file. */
+      release: Effect.fn("Controls.release")(function* (reason: string, detail: string) {
         // Called twice a second while there is no HALT file: that must not take the write lock.
-        release: Effect.fn("Controls.release")((reason: string, detail: string) =>
-          halts.pipe(
-            Effect.map((rows) => rows.some((row) => row.reason === reason)),
-            Effect.flatMap((isIn) => (isIn ? durable("Controls.release", release(reason, detail)) : Effect.void)),
-          ),
-        ),
-      })
-    }),
-  )
+        if ((yield* halts).some((row) => row.reason === reason)) yield* release(reason, detail)
+      }),
+    }
+  }),
+}) {
+  static readonly layerNoDeps = Layer.effect(Controls, Controls.make)
 }
 
 export const resumeCommand = (scope: string): string =>

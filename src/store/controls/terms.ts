@@ -49,23 +49,6 @@ const termsIn = ({ terms: text, alerts, ...row }: typeof TermsRow.Type) => {
   return Effect.succeed({ ...row, terms, alerts: decodeAlerts(alerts) } satisfies TermsInForce)
 }
 
-/** Limits on the money by the last live configuration. A changed or lost treasury file does not change them. */
-export interface StoredTerms {
-  /** Undefined in a store that was never live. */
-  readonly termsInForce: Effect.Effect<TermsInForce | undefined, StoreError>
-  /** Puts terms in force, in the transaction of the journal entry with this number. */
-  readonly putTerms: (next: Omit<TermsInForce, "hash">) => Effect.Effect<void, StoreError>
-  /** Notes the receivers and routes of today for the terms in force. */
-  readonly noteAlerts: (alerts: AlertConfig) => Effect.Effect<void, StoreError>
-  /** The acceptance whose hour is under way, or the last one that put terms in force. */
-  readonly acceptance: Effect.Effect<Acceptance | undefined, StoreError>
-  readonly acceptTerms: (given: Pick<Acceptance, "hash" | "author" | "reason">) => Effect.Effect<void, StoreError>
-  /** Sets the start of the acceptance's hour; null: it has not started. */
-  readonly countFrom: (since: number | null) => Effect.Effect<void, StoreError>
-  /** Ends the acceptance whose hour is under way, if there is one. A halt ends it as well. */
-  readonly endHour: (end: "in force" | "void") => Effect.Effect<void, StoreError>
-}
-
 /** The policies that were in force at any time after `since` (Unix milliseconds). */
 export const policiesSince = (sql: Sql, database: Database["Service"]) => {
   const remembered = database.memoryOf<ReadonlyArray<Policy>>("terms")
@@ -81,10 +64,12 @@ export const policiesSince = (sql: Sql, database: Database["Service"]) => {
     )
 }
 
-export const makeStoredTerms = (sql: Sql, database: Database["Service"]): StoredTerms => {
+/** Limits on the money by the last live configuration. A changed or lost treasury file does not change them. */
+export const makeStoredTerms = (sql: Sql, database: Database["Service"]) => {
   const write = <A, E, R>(name: string, statement: (at: number) => Effect.Effect<A, E, R>) =>
     Effect.flatMap(Clock.currentTimeMillis, statement).pipe(Effect.asVoid, change(sql, name))
   return {
+    /** Undefined in a store that was never live. */
     termsInForce: database.memoryOf<TermsInForce | undefined>("terms")(
       "",
       sql`SELECT seq, hash, terms, alerts FROM terms ORDER BY seq DESC LIMIT 1`.pipe(
@@ -92,27 +77,34 @@ export const makeStoredTerms = (sql: Sql, database: Database["Service"]): Stored
         Effect.flatMap(([row]) => (row === undefined ? Effect.undefined : termsIn(row))),
       ),
     ),
-    // With the time of a slow clock, `policiesSince` would leave out the terms that these replace.
-    putTerms: ({ seq, terms, alerts }) =>
+    /**
+     * Puts terms in force, in the transaction of the journal entry with this number. With the time of a slow clock,
+     * `policiesSince` would leave out the terms that these replace.
+     */
+    putTerms: ({ seq, terms, alerts }: Omit<TermsInForce, "hash">) =>
       Effect.flatMap(latestTime(sql), (at) => {
         const texts = { terms: encodeTerms(terms), alerts: encodeAlerts(alerts) }
         return sql.write`INSERT INTO terms ${sql.insert({ seq, hash: termsHash(terms), ...texts, at })}`
       }).pipe(Effect.asVoid, change(sql, "Approvals.putTerms")),
-    noteAlerts: (alerts) =>
+    /** Notes the receivers and routes of today for the terms in force. */
+    noteAlerts: (alerts: AlertConfig) =>
       write(
         "Approvals.noteAlerts",
         () => sql.write`UPDATE terms SET alerts = ${encodeAlerts(alerts)} WHERE seq = (SELECT max(seq) FROM terms)`,
       ),
+    /** The acceptance whose hour is under way, or the last one that put terms in force. */
     acceptance: sql`SELECT id, hash, author, reason, at, since, in_force_at AS "inForceAt" FROM terms_accepted
       WHERE ended_at IS NULL OR in_force_at IS NOT NULL ORDER BY id DESC LIMIT 1`.pipe(
       rowsOf(AcceptanceRow, "Approvals.acceptance"),
       Effect.map(([row]) => row),
     ),
-    acceptTerms: (given) =>
+    acceptTerms: (given: Pick<Acceptance, "hash" | "author" | "reason">) =>
       write("Approvals.acceptTerms", (at) => sql.write`INSERT INTO terms_accepted ${sql.insert({ ...given, at })}`),
-    countFrom: (since) =>
+    /** Sets the start of the acceptance's hour; null: it has not started. */
+    countFrom: (since: number | null) =>
       write("Approvals.countFrom", () => sql.write`UPDATE terms_accepted SET since = ${since} WHERE ended_at IS NULL`),
-    endHour: (end) =>
+    /** Ends the acceptance whose hour is under way, if there is one. A halt ends it as well. */
+    endHour: (end: "in force" | "void") =>
       write(
         "Approvals.endHour",
         (at) => sql.write`UPDATE terms_accepted SET ended_at = ${at}, in_force_at = ${end === "in force" ? at : null}
