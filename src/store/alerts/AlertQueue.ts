@@ -4,7 +4,7 @@ import { type Alert, isFactName } from "../../domain/alerts/Alert.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { change, Sql } from "../database/Sql.ts"
-import { type StoreError, storeError } from "../database/StoreError.ts"
+import { storeError } from "../database/StoreError.ts"
 import {
   type EndedKey,
   isNext,
@@ -259,132 +259,115 @@ const makeRaise = (sql: Sql, { receiversFor, grouping }: Receiving) => {
  * Alerts are durable before they are sent, and stay until each receiver has them. One written later than now was
  * written by a wrong clock, and is due.
  */
-export class AlertQueue extends Context.Service<
-  AlertQueue,
-  {
-    /** Stores an alert for the receivers of its severity; false where the same one is stored already. */
-    readonly raise: (alert: Alert) => Effect.Effect<boolean, StoreError>
-    /** Stores an all-clear for the receivers of what it resolves; false if none of that was raised, or it is known. */
-    readonly allClear: (alert: Alert) => Effect.Effect<boolean, StoreError>
-    /** Deliveries due now, to one receiver or to all, `count` at most: pages, then the oldest; last those set aside. */
-    readonly due: (count: number, receiver?: string) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
-    /** The first page, or else the oldest, that waits for the receiver and is not set aside, due or not. */
-    readonly firstOf: (receiver: string) => Effect.Effect<Delivery | undefined, StoreError>
-    /**
-     * The delivery with all that may go with it as one message: at least five events of one name, or two ends of such
-     * events; never a page, or an alert whose cause ends it.
-     */
-    readonly grouped: (delivery: Delivery) => Effect.Effect<Delivery, StoreError>
-    /** Another than this that waits for its receiver and is not set aside: tried least, the newest of these. */
-    readonly another: (than: Delivery) => Effect.Effect<Delivery | undefined, StoreError>
-    /** Notes that the receiver takes others: this one waits by itself from now on. */
-    readonly setAside: (delivery: Delivery) => Effect.Effect<void, StoreError>
-    /** Notes that the receiver takes nothing: all that is not set aside waits. */
-    readonly postpone: (receiver: string, nextAt: number) => Effect.Effect<void, StoreError>
-    /** Notes a try before it is made: while the store takes no writes, no receiver gets the same message repeatedly. */
-    readonly begin: (delivery: Delivery, nextAt: number) => Effect.Effect<void, StoreError>
-    /** Notes that the receiver has it; `error` names the addresses that it does not reach. */
-    readonly delivered: (delivery: Delivery, error?: string) => Effect.Effect<void, StoreError>
-    /** Notes that a try failed; `nextAt` undefined gives the delivery up, visibly. */
-    readonly failed: (delivery: Delivery, error: string, nextAt: number | undefined) => Effect.Effect<void, StoreError>
-    /** Stored deliveries that wait, by receiver. */
-    readonly pending: Effect.Effect<ReadonlyArray<Pending>, StoreError>
-    /** Forgets alerts that ended, and that every receiver took, before a time (Unix milliseconds). */
-    readonly prune: (before: number) => Effect.Effect<void, StoreError>
-  }
->()("cofferer/store/AlertQueue") {
+export class AlertQueue extends Context.Service<AlertQueue>()("cofferer/store/AlertQueue", {
+  make: Effect.fnUntraced(function* (receiversFor: Receiving["receiversFor"], grouping: Receiving["grouping"]) {
+    const sql = yield* Sql
+    const end = makeEnd(sql)
+    const waiting = makeWaiting(sql)
+    const raise = makeRaise(sql, { receiversFor, grouping })
+    // What was never tried may wait for its group.
+    const tried = sql.literal("(d.tries > 0 OR d.next_at <= d.updated_at)")
+    const { memoryOf } = yield* Database
+    const first = memoryOf<ReadonlyArray<typeof FirstRow.Type>>("deliveries")(
+      "",
+      sql`SELECT min(next_at) AS at, max(updated_at) AS written FROM deliveries WHERE state = 'pending'`.pipe(
+        rowsOf(FirstRow, "AlertQueue.first"),
+      ),
+    )
+    return {
+      /** Stores an alert for the receivers of its severity; false where the same one is stored already. */
+      raise,
+      /** Stores an all-clear for the receivers of what it resolves; false if it ends nothing, or is known. */
+      allClear: Effect.fn("AlertQueue.allClear")(function* (alert: Alert) {
+        return (yield* receiversOf(sql, alert.resolves ?? [])).heard.length > 0 && (yield* raise(alert))
+      }, storeError("AlertQueue.allClear")),
+      /** At most `count` deliveries due now, to one receiver or to all: pages, the oldest, and last those set aside. */
+      due: Effect.fnUntraced(function* (count: number, receiver?: string) {
+        const now = yield* Clock.currentTimeMillis
+        const { at, written } = (yield* first)[0] ?? noDelivery
+        if (at === null || (at > now && (written ?? 0) <= now)) return []
+        return yield* waiting(sql`(d.next_at <= ${now} OR d.updated_at > ${now})
+          AND d.receiver = coalesce(${receiver ?? null}, d.receiver)
+          ORDER BY d.aside, a.severity <> 'page', a.seq, d.receiver LIMIT ${count}`)
+      }),
+      /** The first page, or else the oldest, that waits for the receiver and is not set aside, due or not. */
+      firstOf: (receiver: string) =>
+        Effect.map(
+          waiting(sql`d.receiver = ${receiver} AND d.aside = 0 AND ${tried}
+            ORDER BY a.severity <> 'page', a.seq LIMIT 1`),
+          ([first]) => first,
+        ),
+      /**
+       * The delivery with all that may go with it as one message: at least five events of one name, or two ends of such
+       * events; never a page, or an alert whose cause ends it.
+       */
+      grouped: Effect.fn("AlertQueue.grouped")(function* (delivery: Delivery) {
+        const { seq, name, severity, receiver, resolves, aside } = delivery
+        if (!isFactName(name) || severity === "page" || aside) return delivery
+        const isOver = resolves !== undefined
+        const all =
+          yield* sql`SELECT a.seq, a.subject, a.detail, a.resolves FROM alerts a JOIN deliveries d ON d.alert = a.seq
+          WHERE d.state = 'pending' AND d.aside = 0 AND d.receiver = ${receiver} AND a.seq >= ${seq}
+          AND a.name = ${name} AND a.severity = ${severity} AND ${isEnd(sql, isOver)} AND ${isNext(sql)}
+          ORDER BY a.seq LIMIT ${groupMax}`.pipe(rowsOf(MemberRow, "AlertQueue.grouped"))
+        if (all.length < (isOver ? endsMin : groupMin) || all[0]?.seq !== seq) return delivery
+        if (!isOver) return { ...delivery, group: all.slice(1) }
+        const { count, keys } = yield* keysEndedBy(sql, all, { receiver, max: keysMax })
+        return { ...delivery, group: all.slice(1, count), resolves: keys }
+      }),
+      /** Another than this that waits for its receiver and is not set aside: tried least, the newest of these. */
+      another: ({ receiver, seq }: Delivery) =>
+        Effect.map(
+          waiting(sql`d.receiver = ${receiver} AND d.aside = 0 AND a.seq <> ${seq} AND ${tried}
+            ORDER BY d.tries, a.severity <> 'page', a.seq DESC LIMIT 1`),
+          ([other]) => other,
+        ),
+      /** Notes that the receiver takes others: this one waits by itself from now on. */
+      setAside: ({ seq, receiver }: Delivery) =>
+        sql.write`UPDATE deliveries SET aside = 1 WHERE alert = ${seq} AND receiver = ${receiver}`.pipe(
+          Effect.asVoid,
+          change(sql, "AlertQueue.setAside"),
+        ),
+      /** Notes that the receiver takes nothing: all that is not set aside waits. */
+      postpone: Effect.fnUntraced(
+        function* (receiver: string, next_at: number) {
+          const updated_at = yield* Clock.currentTimeMillis
+          yield* sql.write`UPDATE deliveries SET ${sql.update({ next_at, updated_at })}
+            WHERE state = 'pending' AND aside = 0 AND receiver = ${receiver}`
+        },
+        change(sql, "AlertQueue.postpone"),
+      ),
+      /**
+       * Notes a try before it is made: while the store takes no writes, no receiver gets the same message repeatedly.
+       */
+      begin: Effect.fn("AlertQueue.begin")((delivery: Delivery, nextAt: number) =>
+        end(delivery, { state: "pending", next_at: nextAt }, 1),
+      ),
+      /** Notes that the receiver has it; `error` names the addresses that it does not reach. */
+      delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery, error?: string) =>
+        end(delivery, { state: "delivered", error: error ?? null, next_at: delivery.seq }),
+      ),
+      /** Notes that a try failed; `nextAt` undefined gives the delivery up, visibly. */
+      failed: Effect.fn("AlertQueue.failed")((delivery: Delivery, error: string, nextAt: number | undefined) =>
+        end(delivery, { state: nextAt === undefined ? "dead_letter" : "pending", error, next_at: nextAt ?? 0 }),
+      ),
+      /** Stored deliveries that wait, by receiver. */
+      pending: memoryOf<ReadonlyArray<Pending>>("alerts", "deliveries")(
+        "",
+        sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest,
+          sum(CASE WHEN ${tried} THEN 1 ELSE 0 END) AS due,
+          sum(CASE WHEN a.severity = 'page' THEN 1 ELSE 0 END) AS pages FROM deliveries d
+          JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' GROUP BY d.receiver`.pipe(
+          rowsOf(PendingRow, "AlertQueue.pending"),
+        ),
+      ),
+      /** Forgets alerts that ended, and that every receiver took, before a time (Unix milliseconds). */
+      prune: pruneAlerts(sql),
+    }
+  }),
+}) {
   static readonly layer = (
     receiversFor: Receiving["receiversFor"],
     grouping: Receiving["grouping"] = () => ({ waitMillis: 0, intervalMillis: 0 }),
-  ) =>
-    Layer.effect(
-      AlertQueue,
-      Effect.gen(function* () {
-        const sql = yield* Sql
-        const end = makeEnd(sql)
-        const waiting = makeWaiting(sql)
-        const raise = makeRaise(sql, { receiversFor, grouping })
-        // What was never tried may wait for its group.
-        const tried = sql.literal("(d.tries > 0 OR d.next_at <= d.updated_at)")
-        const { memoryOf } = yield* Database
-        const first = memoryOf<ReadonlyArray<typeof FirstRow.Type>>("deliveries")(
-          "",
-          sql`SELECT min(next_at) AS at, max(updated_at) AS written FROM deliveries WHERE state = 'pending'`.pipe(
-            rowsOf(FirstRow, "AlertQueue.first"),
-          ),
-        )
-        return AlertQueue.of({
-          raise,
-          allClear: Effect.fn("AlertQueue.allClear")(function* (alert: Alert) {
-            return (yield* receiversOf(sql, alert.resolves ?? [])).heard.length > 0 && (yield* raise(alert))
-          }, storeError("AlertQueue.allClear")),
-          due: Effect.fnUntraced(function* (count: number, receiver?: string) {
-            const now = yield* Clock.currentTimeMillis
-            const { at, written } = (yield* first)[0] ?? noDelivery
-            if (at === null || (at > now && (written ?? 0) <= now)) return []
-            return yield* waiting(sql`(d.next_at <= ${now} OR d.updated_at > ${now})
-              AND d.receiver = coalesce(${receiver ?? null}, d.receiver)
-              ORDER BY d.aside, a.severity <> 'page', a.seq, d.receiver LIMIT ${count}`)
-          }),
-          firstOf: (receiver) =>
-            Effect.map(
-              waiting(sql`d.receiver = ${receiver} AND d.aside = 0 AND ${tried}
-                ORDER BY a.severity <> 'page', a.seq LIMIT 1`),
-              ([first]) => first,
-            ),
-          grouped: Effect.fn("AlertQueue.grouped")(function* (delivery: Delivery) {
-            const { seq, name, severity, receiver, resolves, aside } = delivery
-            if (!isFactName(name) || severity === "page" || aside) return delivery
-            const isOver = resolves !== undefined
-            const all =
-              yield* sql`SELECT a.seq, a.subject, a.detail, a.resolves FROM alerts a JOIN deliveries d ON d.alert = a.seq
-              WHERE d.state = 'pending' AND d.aside = 0 AND d.receiver = ${receiver} AND a.seq >= ${seq}
-              AND a.name = ${name} AND a.severity = ${severity} AND ${isEnd(sql, isOver)} AND ${isNext(sql)}
-              ORDER BY a.seq LIMIT ${groupMax}`.pipe(rowsOf(MemberRow, "AlertQueue.grouped"))
-            if (all.length < (isOver ? endsMin : groupMin) || all[0]?.seq !== seq) return delivery
-            if (!isOver) return { ...delivery, group: all.slice(1) }
-            const { count, keys } = yield* keysEndedBy(sql, all, { receiver, max: keysMax })
-            return { ...delivery, group: all.slice(1, count), resolves: keys }
-          }),
-          another: ({ receiver, seq }) =>
-            Effect.map(
-              waiting(sql`d.receiver = ${receiver} AND d.aside = 0 AND a.seq <> ${seq} AND ${tried}
-                ORDER BY d.tries, a.severity <> 'page', a.seq DESC LIMIT 1`),
-              ([other]) => other,
-            ),
-          setAside: ({ seq, receiver }) =>
-            sql.write`UPDATE deliveries SET aside = 1 WHERE alert = ${seq} AND receiver = ${receiver}`.pipe(
-              Effect.asVoid,
-              change(sql, "AlertQueue.setAside"),
-            ),
-          postpone: Effect.fnUntraced(
-            function* (receiver: string, next_at: number) {
-              const updated_at = yield* Clock.currentTimeMillis
-              yield* sql.write`UPDATE deliveries SET ${sql.update({ next_at, updated_at })}
-                WHERE state = 'pending' AND aside = 0 AND receiver = ${receiver}`
-            },
-            change(sql, "AlertQueue.postpone"),
-          ),
-          begin: Effect.fn("AlertQueue.begin")((delivery: Delivery, nextAt: number) =>
-            end(delivery, { state: "pending", next_at: nextAt }, 1),
-          ),
-          delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery, error?: string) =>
-            end(delivery, { state: "delivered", error: error ?? null, next_at: delivery.seq }),
-          ),
-          failed: Effect.fn("AlertQueue.failed")((delivery: Delivery, error: string, nextAt: number | undefined) =>
-            end(delivery, { state: nextAt === undefined ? "dead_letter" : "pending", error, next_at: nextAt ?? 0 }),
-          ),
-          pending: memoryOf<ReadonlyArray<Pending>>("alerts", "deliveries")(
-            "",
-            sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest,
-              sum(CASE WHEN ${tried} THEN 1 ELSE 0 END) AS due,
-              sum(CASE WHEN a.severity = 'page' THEN 1 ELSE 0 END) AS pages FROM deliveries d
-              JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' GROUP BY d.receiver`.pipe(
-              rowsOf(PendingRow, "AlertQueue.pending"),
-            ),
-          ),
-          prune: pruneAlerts(sql),
-        })
-      }),
-    )
+  ) => Layer.effect(AlertQueue, AlertQueue.make(receiversFor, grouping))
 }

@@ -1,39 +1,26 @@
 import { Clock, Effect, Schema } from "effect"
 import { jsonSetting, memoizeLast, Settings } from "../database/Settings.ts"
-import type { StoreError } from "../database/StoreError.ts"
-
-const { decode } = jsonSetting(Schema.Struct({ since: Schema.Finite, detail: Schema.String, isTold: Schema.Boolean }))
 
 /** Something that is wrong, with a sentence about it. */
-export interface Noted {
+const Noted = Schema.Struct({
   /** Unix milliseconds. */
-  readonly since: number
-  readonly detail: string
+  since: Schema.Finite,
+  detail: Schema.String,
   /** True once it lasted for `tellAfterMillis`: it counts as reported. */
-  readonly isTold: boolean
-}
+  isTold: Schema.Boolean,
+})
+export type Noted = typeof Noted.Type
+const { decode } = jsonSetting(Noted)
 
-/** A lasting trouble, with one text from its beginning to its end. It outlives the process. */
-interface Trouble {
-  readonly now: Effect.Effect<Noted | undefined, StoreError>
-  /**
-   * Records the trouble and its start. It counts as reported once it lasts for `tellAfterMillis`. Returns the record if
-   * it changed; undefined otherwise.
-   */
-  readonly note: (detail: string) => Effect.Effect<Noted | undefined, StoreError>
-  /** Returns what was noted. */
-  readonly end: Effect.Effect<Noted | undefined, StoreError>
-}
-
-/** One kept under a key of the settings. */
-export const makeTrouble = (
-  settings: Settings["Service"],
-  key: string,
-  tellAfterMillis = Number.POSITIVE_INFINITY,
-): Trouble => {
-  const now = Effect.map(settings.get(key), memoizeLast<Noted>(decode))
+/** A lasting trouble, with one text from its beginning to its end. As a setting it outlives the process. */
+export const makeTrouble = (settings: Settings["Service"], key: string, tellAfterMillis = Number.POSITIVE_INFINITY) => {
+  const now = Effect.map(settings.get(key), memoizeLast(decode))
   return {
     now,
+    /**
+     * Records the trouble and its start. It counts as reported once it lasts for `tellAfterMillis`. Returns the record
+     * if it changed; undefined otherwise.
+     */
     note: Effect.fnUntraced(function* (detail: string) {
       const at = yield* Clock.currentTimeMillis
       const known = yield* now
@@ -46,6 +33,7 @@ export const makeTrouble = (
       yield* settings.set(key, JSON.stringify(noted))
       return noted
     }),
+    /** Returns what was noted. */
     end: Effect.tap(now, (known) => (known === undefined ? Effect.void : settings.forget(key))),
   }
 }
