@@ -5,16 +5,9 @@ import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
 import { type StoreError, storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
-import { type Backfills, makeBackfills } from "./backfills.ts"
+import { makeBackfills } from "./backfills.ts"
 import { makePastBalances } from "./pastBalances.ts"
-import {
-  type AccountBalance,
-  type AccountChange,
-  BalanceColumns,
-  columnsOf,
-  makeStoreRows,
-  readAccounts,
-} from "./storeRows.ts"
+import { type AccountBalance, BalanceColumns, columnsOf, makeStoreRows, readAccounts } from "./storeRows.ts"
 
 /** Milliseconds of a block before any were measured. */
 export const blockMillis = 1_000
@@ -72,107 +65,71 @@ const prunedAtOnce = 10_000
 
 type Reached = Pick<Watermark, "timestamp" | "height">
 
-/** Balance rows exactly once, the latest balance of each account, and how far they reach. */
-interface Rows {
-  /**
-   * Stores rows and the new watermark together. A row seen before changes nothing, however often it comes; one that
-   * comes with another balance is not stored. Returns the accounts whose latest balance changed.
-   */
-  readonly advance: (
-    rows: ReadonlyArray<BalanceChange>,
-    watermark: Reached,
-  ) => Effect.Effect<ReadonlyArray<AccountChange>, StoreError>
-  /**
-   * Begins at balances as they are: stores them as the latest, each with the time that it is known for, and the
-   * watermark with them. They are no rows of the ledger's history; `history` shows them as opening balances.
-   */
-  readonly rebase: (
-    openings: ReadonlyArray<BalanceChange>,
-    watermark: Reached,
-  ) => Effect.Effect<ReadonlyArray<AccountChange>, StoreError>
-  /**
-   * Balances of all accounts of one party and asset at a block time (Unix nanoseconds); undefined where one of them
-   * is not known. `window` (milliseconds) bounds the search backwards: each call for an account goes on from the last
-   * one of the same window, so times should grow.
-   */
-  readonly at: (
-    party: string,
-    asset: string,
-    time: bigint,
-    window: number,
-  ) => Effect.Effect<ReadonlyArray<AccountBalance> | undefined, StoreError>
-  readonly watermark: Effect.Effect<Watermark | undefined, StoreError>
-  /** Milliseconds that a block takes, as measured by watermarks from one asking to the next; within bounds. */
-  readonly blockMillis: Effect.Effect<number, StoreError>
-  /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
-  readonly prune: (before: bigint) => Effect.Effect<void, StoreError>
-  readonly accounts: Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
-  /** Balance by the newest row or opening balance before a block time, if one is known. */
-  readonly before: (account: AccountKey, time: bigint) => Effect.Effect<bigint | undefined, StoreError>
-  /**
-   * Deletes rows since a block time of one party's accounts of one asset, which start again at `openings`; the
-   * watermark stays. Returns how many rows were deleted.
-   */
-  readonly reopen: (of: {
-    readonly party: string
-    readonly asset: string
-    readonly since: bigint
-    readonly openings: ReadonlyArray<BalanceChange>
-  }) => Effect.Effect<number, StoreError>
-  /** Rows and opening balances of one party and asset since a block time, oldest first; at most 10,000. */
-  readonly history: (
-    party: string,
-    asset: string,
-    since: bigint,
-  ) => Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
+/** Accounts of a party and asset whose rows since a block time give way to opening balances. */
+interface Reopening {
+  readonly party: string
+  readonly asset: string
+  readonly since: bigint
+  readonly openings: ReadonlyArray<BalanceChange>
 }
 
-/** Balances that are known, and the past that is still read. */
-export class Observations extends Context.Service<Observations, Rows & Backfills>()("cofferer/store/Observations") {
-  static readonly layerNoDeps = Layer.effect(
-    Observations,
-    Effect.gen(function* () {
-      const sql = yield* Sql
-      const rowStore = makeStoreRows(sql)
-      const past = makePastBalances(sql)
-      const database = yield* Database
-      const accounts = database.memoryOf<ReadonlyArray<AccountBalance>>("balances", "account_names")(
+/**
+ * Balances that are known, and the past that is still read: balance rows exactly once, the latest balance of each
+ * account, and how far they reach.
+ */
+export class Observations extends Context.Service<Observations>()("cofferer/store/Observations", {
+  make: Effect.gen(function* () {
+    const sql = yield* Sql
+    const rowStore = makeStoreRows(sql)
+    const past = makePastBalances(sql)
+    const database = yield* Database
+    const accounts = database.memoryOf<ReadonlyArray<AccountBalance>>("balances", "account_names")(
+      "",
+      sql`SELECT party, asset, market, type, balance, timestamp FROM accounts
+        ORDER BY party, asset, market, type`.values.pipe(
+        Effect.flatMap((rows) => Effect.fromNullishOr(readAccounts(rows))),
+        storeError("Observations.accounts"),
+      ),
+    )
+    const watermark = database
+      .memoryOf<ReadonlyArray<Watermark>>("watermarks")(
         "",
-        sql`SELECT party, asset, market, type, balance, timestamp FROM accounts
-          ORDER BY party, asset, market, type`.values.pipe(
-          Effect.flatMap((rows) => Effect.fromNullishOr(readAccounts(rows))),
-          storeError("Observations.accounts"),
+        sql`SELECT timestamp, height, updated_at AS "updatedAt" FROM watermarks WHERE name = 'balances'`.pipe(
+          rowsOf(WatermarkRow, "Observations.watermark"),
         ),
       )
-      const watermark = database
-        .memoryOf<ReadonlyArray<Watermark>>("watermarks")(
-          "",
-          sql`SELECT timestamp, height, updated_at AS "updatedAt" FROM watermarks WHERE name = 'balances'`.pipe(
-            rowsOf(WatermarkRow, "Observations.watermark"),
-          ),
-        )
-        .pipe(Effect.map((rows) => rows[0]))
-      const moveTo = Effect.fnUntraced(function* (name: string, watermark: Reached) {
-        const updatedAt = yield* Clock.currentTimeMillis
-        yield* sql.write`INSERT INTO watermarks ${sql.insert({ name, ...watermark, updated_at: updatedAt })}
-          ON CONFLICT (name) DO UPDATE SET timestamp = excluded.timestamp, height = excluded.height,
-          updated_at = excluded.updated_at`
-      })
-      const advance = Effect.fn("Observations.advance")(
+      .pipe(Effect.map((rows) => rows[0]))
+    const moveTo = Effect.fnUntraced(function* (name: string, watermark: Reached) {
+      const updatedAt = yield* Clock.currentTimeMillis
+      yield* sql.write`INSERT INTO watermarks ${sql.insert({ name, ...watermark, updated_at: updatedAt })}
+        ON CONFLICT (name) DO UPDATE SET timestamp = excluded.timestamp, height = excluded.height,
+        updated_at = excluded.updated_at`
+    })
+    const beginAt = Effect.fnUntraced(function* (openings: ReadonlyArray<BalanceChange>) {
+      for (const row of openings) {
+        yield* sql.write`INSERT INTO openings ${sql.insert(columnsOf(row))} ON CONFLICT DO NOTHING`
+      }
+      return yield* rowStore.storeLatest(openings)
+    })
+    return {
+      ...makeBackfills(sql, yield* Journal, rowStore),
+      /**
+       * Stores rows and the new watermark together. A row seen before changes nothing, however often it comes; one that
+       * comes with another balance is not stored. Returns the accounts whose latest balance changed.
+       */
+      advance: Effect.fn("Observations.advance")(
         function* (rows: ReadonlyArray<BalanceChange>, watermark: Reached) {
           const stored = yield* rowStore.store(rows)
           yield* moveTo("balances", watermark)
           return stored
         },
         (effect) => effect.pipe(sql.withTransaction, storeError("Observations.advance")),
-      )
-      const beginAt = Effect.fnUntraced(function* (openings: ReadonlyArray<BalanceChange>) {
-        for (const row of openings) {
-          yield* sql.write`INSERT INTO openings ${sql.insert(columnsOf(row))} ON CONFLICT DO NOTHING`
-        }
-        return yield* rowStore.storeLatest(openings)
-      })
-      const rebase = Effect.fn("Observations.rebase")(
+      ),
+      /**
+       * Begins at balances as they are: stores them as the latest, each with the time that it is known for, and the
+       * watermark with them. They are no rows of the ledger's history; `history` shows them as opening balances.
+       */
+      rebase: Effect.fn("Observations.rebase")(
         function* (openings: ReadonlyArray<BalanceChange>, watermark: Reached) {
           const changes = yield* beginAt(openings)
           yield* moveTo("balances", watermark)
@@ -181,56 +138,66 @@ export class Observations extends Context.Service<Observations, Rows & Backfills
           return changes
         },
         (effect) => effect.pipe(sql.withTransaction, storeError("Observations.rebase")),
-      )
-      return Observations.of({
-        ...makeBackfills(sql, yield* Journal, rowStore),
-        advance,
-        rebase,
-        accounts,
-        prune: Effect.fn("Observations.prune")(function* (before: bigint) {
-          let isPruned = false
-          for (let gone = prunedAtOnce; gone === prunedAtOnce; yield* Effect.yieldNow) {
-            gone = (yield* sql.withTransaction(sql.write`DELETE FROM changes WHERE (timestamp, account) IN (
-              SELECT timestamp, account FROM changes WHERE timestamp < ${before}
-              ORDER BY timestamp LIMIT ${prunedAtOnce}) RETURNING 1 AS one`)).length
-            isPruned ||= gone > 0
-          }
-          yield* sql.withTransaction(
-            Effect.gen(function* () {
-              const openings = yield* sql.write`DELETE FROM openings WHERE timestamp < ${before} RETURNING 1 AS one`
-              if (isPruned || openings.length > 0) yield* moveTo("pruned", { timestamp: before, height: 0n })
-            }),
-          )
-        }, storeError("Observations.prune")),
-        at: Effect.fn("Observations.at")((party, asset, time, window) =>
-          past.at(party, asset, time, window).pipe(storeError("Observations.at")),
-        ),
-        before: Effect.fn("Observations.before")((account: AccountKey, time: bigint) =>
-          past.before(account, time).pipe(storeError("Observations.before")),
-        ),
-        reopen: Effect.fn("Observations.reopen")(
-          function* ({ party, asset, since, openings }: Parameters<Observations["Service"]["reopen"]>[0]) {
-            const gone = yield* sql.write`DELETE FROM changes WHERE timestamp >= ${since} AND account IN (
-              SELECT id FROM account_names WHERE party = ${party} AND asset = ${asset}) RETURNING 1 AS one`
-            yield* sql.write`DELETE FROM openings WHERE timestamp >= ${since} AND party = ${party} AND asset = ${asset}`
-            yield* sql.write`DELETE FROM balances WHERE account IN (
-              SELECT id FROM account_names WHERE party = ${party} AND asset = ${asset})`
-            yield* beginAt(openings)
-            past.forget()
-            return gone.length
-          },
-          (effect) => effect.pipe(sql.withTransaction, storeError("Observations.reopen")),
-        ),
-        history: Effect.fn("Observations.history")((party: string, asset: string, since: bigint) =>
-          sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
-            WHERE timestamp >= ${since} AND asset = ${asset} AND party = ${party}
-            UNION ALL SELECT party, asset, market, type, balance, timestamp FROM openings
-            WHERE timestamp >= ${since} AND asset = ${asset} AND party = ${party}
-            ORDER BY timestamp LIMIT 10000`.pipe(rowsOf(BalanceColumns, "Observations.history")),
-        ),
-        watermark,
-        blockMillis: makeBlockPace(watermark),
-      })
-    }),
-  )
+      ),
+      accounts,
+      /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
+      prune: Effect.fn("Observations.prune")(function* (before: bigint) {
+        let isPruned = false
+        for (let gone = prunedAtOnce; gone === prunedAtOnce; yield* Effect.yieldNow) {
+          gone = (yield* sql.withTransaction(sql.write`DELETE FROM changes WHERE (timestamp, account) IN (
+            SELECT timestamp, account FROM changes WHERE timestamp < ${before}
+            ORDER BY timestamp LIMIT ${prunedAtOnce}) RETURNING 1 AS one`)).length
+          isPruned ||= gone > 0
+        }
+        yield* sql.withTransaction(
+          Effect.gen(function* () {
+            const openings = yield* sql.write`DELETE FROM openings WHERE timestamp < ${before} RETURNING 1 AS one`
+            if (isPruned || openings.length > 0) yield* moveTo("pruned", { timestamp: before, height: 0n })
+          }),
+        )
+      }, storeError("Observations.prune")),
+      /**
+       * Balances of all accounts of one party and asset at a block time (Unix nanoseconds); undefined where one of them
+       * is not known. `window` (milliseconds) bounds the search backwards: each call for an account goes on from the
+       * last one of the same window, so times should grow.
+       */
+      at: Effect.fn("Observations.at")((party: string, asset: string, time: bigint, window: number) =>
+        past.at(party, asset, time, window).pipe(storeError("Observations.at")),
+      ),
+      /** Balance by the newest row or opening balance before a block time, if one is known. */
+      before: Effect.fn("Observations.before")((account: AccountKey, time: bigint) =>
+        past.before(account, time).pipe(storeError("Observations.before")),
+      ),
+      /**
+       * Deletes rows since a block time of one party's accounts of one asset, which start again at `openings`; the
+       * watermark stays. Returns how many rows were deleted.
+       */
+      reopen: Effect.fn("Observations.reopen")(
+        function* ({ party, asset, since, openings }: Reopening) {
+          const gone = yield* sql.write`DELETE FROM changes WHERE timestamp >= ${since} AND account IN (
+            SELECT id FROM account_names WHERE party = ${party} AND asset = ${asset}) RETURNING 1 AS one`
+          yield* sql.write`DELETE FROM openings WHERE timestamp >= ${since} AND party = ${party} AND asset = ${asset}`
+          yield* sql.write`DELETE FROM balances WHERE account IN (
+            SELECT id FROM account_names WHERE party = ${party} AND asset = ${asset})`
+          yield* beginAt(openings)
+          past.forget()
+          return gone.length
+        },
+        (effect) => effect.pipe(sql.withTransaction, storeError("Observations.reopen")),
+      ),
+      /** Rows and opening balances of one party and asset since a block time, oldest first; at most 10,000. */
+      history: Effect.fn("Observations.history")((party: string, asset: string, since: bigint) =>
+        sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
+          WHERE timestamp >= ${since} AND asset = ${asset} AND party = ${party}
+          UNION ALL SELECT party, asset, market, type, balance, timestamp FROM openings
+          WHERE timestamp >= ${since} AND asset = ${asset} AND party = ${party}
+          ORDER BY timestamp LIMIT 10000`.pipe(rowsOf(BalanceColumns, "Observations.history")),
+      ),
+      watermark,
+      /** Milliseconds that a block takes, as measured by watermarks from one asking to the next; within bounds. */
+      blockMillis: makeBlockPace(watermark),
+    }
+  }),
+}) {
+  static readonly layerNoDeps = Layer.effect(Observations, Observations.make)
 }

@@ -2,7 +2,7 @@ import { Clock, Effect, Schema } from "effect"
 import type { BalanceChange } from "../../domain/Balance.ts"
 import { Big, rowsOf } from "../database/columns.ts"
 import type { Sql } from "../database/Sql.ts"
-import { type StoreError, storeError } from "../database/StoreError.ts"
+import { storeError } from "../database/StoreError.ts"
 import type { Journal } from "../journal/Journal.ts"
 import type { makeStoreRows } from "./storeRows.ts"
 
@@ -25,41 +25,15 @@ type Gap = typeof GapRow.Type
 const TimeRow = Schema.Struct({ at: Schema.NullOr(Big) })
 
 /** Progress of reading past balances: ranges wanted, ranges read, and rows that are lost. */
-export interface Backfills {
-  /**
-   * Requests the rows since a time, up to the start of those known. Undefined if they are known or requested already,
-   * and before the first reading of balances.
-   */
-  readonly backfillSince: (since: bigint) => Effect.Effect<Backfill | undefined, StoreError>
-  /** Start of the rows that are known or requested; undefined before the first reading of balances. */
-  readonly begins: Effect.Effect<bigint | undefined, StoreError>
-  /** Requests the rows between two times. Undefined if a request that has not begun covers all of them. */
-  readonly backfillBetween: (since: bigint, until: bigint) => Effect.Effect<Backfill | undefined, StoreError>
-  /** Ranges not read to their end, oldest request first. */
-  readonly backfills: Effect.Effect<ReadonlyArray<Backfill>, StoreError>
-  /** Stores rows and `next` in one transaction. Latest balances and the watermark stay as they are. */
-  readonly advanceBackfill: (
-    backfill: Backfill,
-    rows: ReadonlyArray<BalanceChange>,
-    next: bigint,
-  ) => Effect.Effect<void, StoreError>
-  /** Stores and journals that the rows of a range are lost. */
-  readonly noteGap: (gap: Omit<Gap, "seenAt">) => Effect.Effect<void, StoreError>
-  /** Newest first, at most 10. */
-  readonly gaps: Effect.Effect<ReadonlyArray<Gap>, StoreError>
-}
-
-export const makeBackfills = (
-  sql: Sql,
-  journal: Journal["Service"],
-  rowStore: ReturnType<typeof makeStoreRows>,
-): Backfills => {
+export const makeBackfills = (sql: Sql, journal: Journal["Service"], rowStore: ReturnType<typeof makeStoreRows>) => {
   const read = rowsOf(BackfillRow, "Observations.backfills")
+  /** Start of the rows that are known or requested; undefined before the first reading of balances. */
   const begins = sql`SELECT min(at) AS at FROM (SELECT since AS at FROM backfills
     UNION ALL SELECT timestamp AS at FROM watermarks WHERE name = 'base') AS starts`.pipe(
     rowsOf(TimeRow, "Observations.begins"),
     Effect.map(([row]) => row?.at ?? undefined),
   )
+  /** Requests the rows between two times. Undefined if a request that has not begun covers all of them. */
   const between = Effect.fn("Observations.backfillBetween")(
     function* (since: bigint, until: bigint) {
       if (since >= until) return undefined
@@ -76,12 +50,18 @@ export const makeBackfills = (
   return {
     begins,
     backfillBetween: between,
+    /**
+     * Requests the rows since a time, up to the start of those known. Undefined if they are known or requested already,
+     * and before the first reading of balances.
+     */
     backfillSince: Effect.fn("Observations.backfillSince")(function* (since: bigint) {
       const until = yield* begins
       return until === undefined ? undefined : yield* between(since, until)
     }),
+    /** Ranges not read to their end, oldest request first. */
     backfills: sql`SELECT seq, since, until, next, updated_at AS "updatedAt" FROM backfills
       WHERE next < until ORDER BY seq`.pipe(read),
+    /** Stores rows and `next` in one transaction. Latest balances and the watermark stay as they are. */
     advanceBackfill: Effect.fn("Observations.advanceBackfill")(
       function* ({ seq, since, until }: Backfill, rows: ReadonlyArray<BalanceChange>, next: bigint) {
         yield* rowStore.storePast(rows)
@@ -92,6 +72,7 @@ export const makeBackfills = (
       },
       (effect) => effect.pipe(sql.withTransaction, storeError("Observations.advanceBackfill")),
     ),
+    /** Stores and journals that the rows of a range are lost. */
     noteGap: Effect.fn("Observations.noteGap")(
       function* (gap: Omit<Gap, "seenAt">) {
         const at = yield* Clock.currentTimeMillis
@@ -100,6 +81,7 @@ export const makeBackfills = (
       },
       (effect) => effect.pipe(sql.withTransaction, storeError("Observations.noteGap")),
     ),
+    /** Newest first, at most 10. */
     gaps: sql`SELECT since, until, cause, seen_at AS "seenAt" FROM gaps ORDER BY seq DESC LIMIT 10`.pipe(
       rowsOf(GapRow, "Observations.gaps"),
     ),
