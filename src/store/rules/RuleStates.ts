@@ -5,10 +5,10 @@ import { Big, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Settings } from "../database/Settings.ts"
 import { change, Sql } from "../database/Sql.ts"
-import { type StoreError, storeError } from "../database/StoreError.ts"
+import { storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
-import { makeRequests, type Requests } from "./requests.ts"
-import { makeTrials, type Trials } from "./trials.ts"
+import { makeRequests } from "./requests.ts"
+import { makeTrials } from "./trials.ts"
 
 const MemoryRow = Schema.Struct({
   rule: Schema.String,
@@ -30,112 +30,103 @@ const OldestRow = Schema.Struct({ seq: Schema.Int, at: Schema.Int })
 /** Decisions deleted in one transaction: more would block all other work for too long. */
 const prunedAtOnce = 5_000
 
-/** Timers, episode counters and the present decision of each rule and subject. */
-interface Decisions {
-  readonly all: Effect.Effect<ReadonlyArray<RuleMemory>, StoreError>
-  /** By `memoryKey`, from a cache; `generation` counts how often the cache was filled. */
-  readonly byKey: Effect.Effect<{ readonly memories: Memories; readonly generation: number }, StoreError>
-  /** Empties the cache: for when a transaction with changes in it was not committed. */
-  readonly forget: Effect.Effect<void>
-  /** Deletes the history before a time (Unix milliseconds). The decisions in force now stay in the memories. */
-  readonly prune: (before: number) => Effect.Effect<void, StoreError>
-  /** Stores the memory; a decision that changed its kind or reason is also kept as history. */
-  readonly save: (memory: RuleMemory, before: RuleMemory | undefined) => Effect.Effect<void, StoreError>
-}
-
-/** State of the rules between two rounds, with their funding requests and their simulated payments. */
-export class RuleStates extends Context.Service<RuleStates, Decisions & Requests & Trials>()(
-  "cofferer/store/RuleStates",
-) {
-  static readonly layerNoDeps = Layer.effect(
-    RuleStates,
-    Effect.gen(function* () {
-      const sql = yield* Sql
-      let cached: Map<string, RuleMemory> | undefined
-      let generation = 0
-      const save = Effect.fnUntraced(
-        function* (memory: RuleMemory, before: RuleMemory | undefined) {
-          const row = {
-            rule: memory.rule,
-            subject: memory.subject,
-            episode: memory.episode,
-            firing_since: memory.firingSince ?? null,
-            observations: memory.observations,
-            last_observation: memory.lastObservation,
-            state: memory.state,
-            reason: memory.reason ?? null,
-            detail: memory.detail,
-            reason_since: memory.reasonSince,
-            decided_at: memory.decidedAt,
-            clearing_since: memory.clearingSince ?? null,
-            told_at: memory.alertedAt ?? null,
-          }
-          cached?.set(memoryKey(memory.rule, memory.subject), memory)
-          yield* sql.write`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
-            episode = excluded.episode, firing_since = excluded.firing_since, observations = excluded.observations,
-            last_observation = excluded.last_observation, state = excluded.state, reason = excluded.reason,
-            detail = excluded.detail, reason_since = excluded.reason_since, decided_at = excluded.decided_at,
-            clearing_since = excluded.clearing_since, told_at = excluded.told_at`
-          if (before?.state === memory.state && before.reason === memory.reason) return
-          const at = yield* Clock.currentTimeMillis
-          const reason = isRemoved(memory) ? "in_band" : memory.reason
-          yield* sql.write`INSERT INTO decisions ${sql.insert({
-            at,
-            rule: memory.rule,
-            subject: memory.subject,
-            decision: reason === undefined ? "act" : "hold",
-            reason: reason ?? null,
-            detail: memory.detail,
-          })}`
-        },
-        change(sql, "RuleStates.save"),
-      )
-      const stored = sql`SELECT rule, subject, episode, firing_since AS "firingSince", observations,
-        last_observation AS "lastObservation", state, reason, detail, reason_since AS "reasonSince",
-        decided_at AS "decidedAt", clearing_since AS "clearingSince", told_at AS "alertedAt" FROM rule_states`.pipe(
-        rowsOf(MemoryRow, "RuleStates.all"),
-        Effect.map((rows) =>
-          rows.map(({ clearingSince, alertedAt, ...row }) => ({
-            ...row,
-            firingSince: row.firingSince ?? undefined,
-            reason: row.reason ?? undefined,
-            ...(clearingSince === null ? {} : { clearingSince }),
-            ...(alertedAt === null ? {} : { alertedAt }),
-          })),
-        ),
-      )
-      const byKey = Effect.gen(function* () {
-        if (cached === undefined) {
-          cached = new Map((yield* stored).map((row) => [memoryKey(row.rule, row.subject), row]))
-          generation++
+/**
+ * State of the rules between two rounds: timers, episode counters and the present decision of each rule and subject,
+ * with their funding requests and their simulated payments.
+ */
+export class RuleStates extends Context.Service<RuleStates>()("cofferer/store/RuleStates", {
+  make: Effect.gen(function* () {
+    const sql = yield* Sql
+    let cached: Map<string, RuleMemory> | undefined
+    let generation = 0
+    /** Stores the memory; a decision that changed its kind or reason is also kept as history. */
+    const save = Effect.fnUntraced(
+      function* (memory: RuleMemory, before: RuleMemory | undefined) {
+        const row = {
+          rule: memory.rule,
+          subject: memory.subject,
+          episode: memory.episode,
+          firing_since: memory.firingSince ?? null,
+          observations: memory.observations,
+          last_observation: memory.lastObservation,
+          state: memory.state,
+          reason: memory.reason ?? null,
+          detail: memory.detail,
+          reason_since: memory.reasonSince,
+          decided_at: memory.decidedAt,
+          clearing_since: memory.clearingSince ?? null,
+          told_at: memory.alertedAt ?? null,
         }
-        return { memories: cached, generation }
-      })
-      const prune = Effect.fn("RuleStates.prune")(function* (before: number) {
-        for (;;) {
-          const oldest = yield* sql`SELECT seq, at FROM decisions ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(
-            rowsOf(OldestRow, "RuleStates.prune"),
-          )
-          const last = oldest.findLast(({ at }) => at < before)
-          if (last === undefined) return
-          yield* sql.withTransaction(sql.write`DELETE FROM decisions WHERE seq <= ${last.seq}`)
-          if (last !== oldest.at(-1)) return
-          yield* Effect.yieldNow
-        }
-      }, storeError("RuleStates.prune"))
-      return RuleStates.of({
-        ...makeRequests(sql, yield* Journal, yield* Database),
-        ...makeTrials(yield* Settings),
-        prune,
-        save,
-        byKey,
-        all: Effect.map(byKey, ({ memories }) => [...memories.values()]),
-        forget: Effect.sync(() => {
-          cached = undefined
-        }),
-      })
-    }),
-  )
+        cached?.set(memoryKey(memory.rule, memory.subject), memory)
+        yield* sql.write`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
+          episode = excluded.episode, firing_since = excluded.firing_since, observations = excluded.observations,
+          last_observation = excluded.last_observation, state = excluded.state, reason = excluded.reason,
+          detail = excluded.detail, reason_since = excluded.reason_since, decided_at = excluded.decided_at,
+          clearing_since = excluded.clearing_since, told_at = excluded.told_at`
+        if (before?.state === memory.state && before.reason === memory.reason) return
+        const at = yield* Clock.currentTimeMillis
+        const reason = isRemoved(memory) ? "in_band" : memory.reason
+        yield* sql.write`INSERT INTO decisions ${sql.insert({
+          at,
+          rule: memory.rule,
+          subject: memory.subject,
+          decision: reason === undefined ? "act" : "hold",
+          reason: reason ?? null,
+          detail: memory.detail,
+        })}`
+      },
+      change(sql, "RuleStates.save"),
+    )
+    const stored = sql`SELECT rule, subject, episode, firing_since AS "firingSince", observations,
+      last_observation AS "lastObservation", state, reason, detail, reason_since AS "reasonSince",
+      decided_at AS "decidedAt", clearing_since AS "clearingSince", told_at AS "alertedAt" FROM rule_states`.pipe(
+      rowsOf(MemoryRow, "RuleStates.all"),
+      Effect.map((rows) =>
+        rows.map(({ clearingSince, alertedAt, ...row }) => ({
+          ...row,
+          firingSince: row.firingSince ?? undefined,
+          reason: row.reason ?? undefined,
+          ...(clearingSince === null ? {} : { clearingSince }),
+          ...(alertedAt === null ? {} : { alertedAt }),
+        })),
+      ),
+    )
+    /** By `memoryKey`, from a cache; `generation` counts how often the cache was filled. */
+    const byKey = Effect.gen(function* () {
+      if (cached === undefined) {
+        cached = new Map((yield* stored).map((row) => [memoryKey(row.rule, row.subject), row]))
+        generation++
+      }
+      return { memories: cached as Memories, generation }
+    })
+    /** Deletes the history before a time (Unix milliseconds). The decisions in force now stay in the memories. */
+    const prune = Effect.fn("RuleStates.prune")(function* (before: number) {
+      for (;;) {
+        const oldest = yield* sql`SELECT seq, at FROM decisions ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(
+          rowsOf(OldestRow, "RuleStates.prune"),
+        )
+        const last = oldest.findLast(({ at }) => at < before)
+        if (last === undefined) return
+        yield* sql.withTransaction(sql.write`DELETE FROM decisions WHERE seq <= ${last.seq}`)
+        if (last !== oldest.at(-1)) return
+        yield* Effect.yieldNow
+      }
+    }, storeError("RuleStates.prune"))
+    return {
+      ...makeRequests(sql, yield* Journal, yield* Database),
+      ...makeTrials(yield* Settings),
+      prune,
+      save,
+      byKey,
+      all: Effect.map(byKey, ({ memories }) => [...memories.values()]),
+      /** Empties the cache: for when a transaction with changes in it was not committed. */
+      forget: Effect.sync(() => {
+        cached = undefined
+      }),
+    }
+  }),
+}) {
+  static readonly layerNoDeps = Layer.effect(RuleStates, RuleStates.make)
 }
 
 /** A decision of a subject as it began: later changes of its detail are not kept. */

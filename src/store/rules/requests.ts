@@ -3,7 +3,6 @@ import type { FundingRequest } from "../../rules/Snapshot.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { type Database, rounded } from "../database/Database.ts"
 import { change, type Sql } from "../database/Sql.ts"
-import type { StoreError } from "../database/StoreError.ts"
 import type { Journal } from "../journal/Journal.ts"
 
 /** A payment that people were asked to make. */
@@ -29,23 +28,15 @@ const AskRow = Schema.Struct({
 })
 
 /** Funding requests: durable, one at a time for each subject. */
-export interface Requests {
-  /** Call it inside the transaction of the decision. */
-  readonly recordRequest: (ask: Omit<Ask, "seq" | "at" | "endedAt">) => Effect.Effect<void, StoreError>
-  /** Ends the open one of the subject; false where none is. */
-  readonly endRequest: (rule: string, subject: string, detail: string) => Effect.Effect<boolean, StoreError>
-  /** Open ones, and those that ended at or after `since` (Unix milliseconds), oldest first. */
-  readonly requests: (since: number) => Effect.Effect<ReadonlyArray<Ask>, StoreError>
-}
-
-export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Database["Service"]): Requests => {
+export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Database["Service"]) => {
   const remembered = database.memoryOf<ReadonlyArray<Ask>>("asks")
   const columns = sql.literal(`seq, rule, subject, episode, from_party AS "from", to_party AS "to", asset, amount,
     decimals, detail, at, ended_at AS "endedAt"`)
   const toAsk = (row: typeof AskRow.Type): Ask => ({ ...row, endedAt: row.endedAt ?? undefined })
   return {
+    /** Call it inside the transaction of the decision. */
     recordRequest: Effect.fnUntraced(
-      function* ({ from, to, ...ask }) {
+      function* ({ from, to, ...ask }: Omit<Ask, "seq" | "at" | "endedAt">) {
         const at = yield* Clock.currentTimeMillis
         const row = { ...ask, amount: ask.amount.toString(), from_party: from, to_party: to, at, ended_at: null }
         yield* sql.write`INSERT INTO asks ${sql.insert(row)}`
@@ -54,8 +45,9 @@ export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Da
       },
       change(sql, "RuleStates.recordRequest"),
     ),
+    /** Ends the open one of the subject; false where none is. */
     endRequest: Effect.fnUntraced(
-      function* (rule, subject, detail) {
+      function* (rule: string, subject: string, detail: string) {
         const at = yield* Clock.currentTimeMillis
         const [ended] = yield* sql.write`UPDATE asks SET ended_at = ${at} WHERE rule = ${rule} AND subject = ${subject}
           AND ended_at IS NULL RETURNING ${columns}`.pipe(rowsOf(AskRow, "RuleStates.endRequest"))
@@ -66,7 +58,8 @@ export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Da
       },
       change(sql, "RuleStates.endRequest"),
     ),
-    requests: (since) =>
+    /** Open ones, and those that ended at or after `since` (Unix milliseconds), oldest first. */
+    requests: (since: number) =>
       remembered(
         `${rounded(since)}`,
         sql`SELECT ${columns} FROM asks WHERE ended_at IS NULL OR ended_at >= ${rounded(since)} ORDER BY seq`.pipe(

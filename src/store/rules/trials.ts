@@ -1,7 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
 import { accountKey, type TrialMovement } from "../../rules/Snapshot.ts"
 import { jsonSetting, type Settings } from "../database/Settings.ts"
-import type { StoreError } from "../database/StoreError.ts"
 
 const { decode, encode } = jsonSetting(
   Schema.Record(
@@ -23,23 +22,7 @@ const begun = (rule: string, now: number): TrialMovement => ({
 })
 
 /** Simulated payments of rules that only simulate: one sum for each rule, so that months of them cost one row. */
-export interface Trials {
-  /**
-   * Those of the named rules. A rule that is named for the first time begins now; one that is no longer named is
-   * removed, and begins again when it simulates again.
-   */
-  readonly trials: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TrialMovement>, StoreError>
-  /** Result of `trials` without effect: begins no simulation and forgets none. */
-  readonly peekTrials: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TrialMovement>, StoreError>
-  /** Adds a payment that would have been made. Call it inside the transaction of the decision. */
-  readonly addTrial: (
-    rule: string,
-    payment: { readonly fromKey: string; readonly toKey: string; readonly assetId: string; readonly amount: bigint },
-    fee: bigint,
-  ) => Effect.Effect<void, StoreError>
-}
-
-export const makeTrials = (settings: Settings["Service"]): Trials => {
+export const makeTrials = (settings: Settings["Service"]) => {
   const read = Effect.map(settings.get(key), (text): ReadonlyMap<string, TrialMovement> => {
     const kept = Object.entries(decode(text) ?? {})
     return new Map(
@@ -52,7 +35,11 @@ export const makeTrials = (settings: Settings["Service"]): Trials => {
   }
   let named = true
   return {
-    trials: Effect.fnUntraced(function* (rules) {
+    /**
+     * Those of the named rules. A rule that is named for the first time begins now; one that is no longer named is
+     * removed, and begins again when it simulates again.
+     */
+    trials: Effect.fnUntraced(function* (rules: ReadonlyArray<string>) {
       // The engine asks each second; where nothing rehearses nothing is read.
       if (rules.length === 0 && !named) return []
       named = rules.length > 0
@@ -62,13 +49,24 @@ export const makeTrials = (settings: Settings["Service"]): Trials => {
       if (kept.size !== rules.length || rules.some((rule) => !kept.has(rule))) yield* write(all)
       return all
     }),
-    peekTrials: Effect.fn("RuleStates.peekTrials")(function* (rules) {
+    /** Result of `trials` without effect: begins no simulation and forgets none. */
+    peekTrials: Effect.fn("RuleStates.peekTrials")(function* (rules: ReadonlyArray<string>) {
       if (rules.length === 0) return []
       const kept = yield* read
       const now = yield* Clock.currentTimeMillis
       return rules.map((rule) => kept.get(rule) ?? begun(rule, now))
     }),
-    addTrial: Effect.fn("RuleStates.addTrial")(function* (rule, { fromKey, toKey, assetId, amount }, fee) {
+    /** Adds a payment that would have been made. Call it inside the transaction of the decision. */
+    addTrial: Effect.fn("RuleStates.addTrial")(function* (
+      rule: string,
+      {
+        fromKey,
+        toKey,
+        assetId,
+        amount,
+      }: Record<"fromKey" | "toKey" | "assetId", string> & { readonly amount: bigint },
+      fee: bigint,
+    ) {
       const kept = new Map(yield* read)
       const now = yield* Clock.currentTimeMillis
       const before = kept.get(rule) ?? begun(rule, now)
