@@ -4,9 +4,9 @@ import { jsonText } from "../../domain/text.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Settings } from "../database/Settings.ts"
-import { Sql, type WriteAccess } from "../database/Sql.ts"
-import { type StoreError, storeError } from "../database/StoreError.ts"
-import { makeWatermarkFile, type WatermarkFile } from "./watermarkFile.ts"
+import { Sql } from "../database/Sql.ts"
+import { storeError } from "../database/StoreError.ts"
+import { makeWatermarkFile } from "./watermarkFile.ts"
 
 /** Kinds of journal entries. */
 type JournalKind =
@@ -89,98 +89,83 @@ export const genesis: JournalHead = { seq: 0, hash: "0".repeat(64) }
 /** A body as the journal holds it. */
 export const bodyText = (body: JournalEntry["body"]): string => jsonText(body)
 
-/** The entries, and how far they have come. */
-interface Entries {
-  /** Appends at the head, in the transaction of the change. Returns the last entry. */
-  readonly append: (
-    ...entries: Arr.NonEmptyReadonlyArray<JournalEntry>
-  ) => Effect.Effect<JournalHead, StoreError, WriteAccess>
-  readonly head: Effect.Effect<JournalHead, StoreError>
-  /** Entries about a subject, oldest first, at most 1,000. */
-  readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
-  /** All entries about a subject, oldest first. */
-  readonly trail: (subject: string) => Effect.Effect<ReadonlyArray<typeof TrailRow.Type>, StoreError>
-  /** The number of the first entry about a subject; 0 where there is none. */
-  readonly first: (subject: string) => Effect.Effect<number, StoreError>
-  /** Kinds of entries about these subjects after a number. */
-  readonly kindsSince: (seq: number, subjects: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StoreError>
-  /** The treasury of the last entry before the newest halt of a reason; undefined where there is none. */
-  readonly treasuryBefore: (halt: string) => Effect.Effect<string | undefined, StoreError>
-  /** The hash of an entry; undefined where there is none. */
-  readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
-}
-
 /**
  * The hash-chained record of every decision, signature, send and observation. Entries are appended in the transaction
  * of the change that they describe, so neither exists without the other.
  */
-export class Journal extends Context.Service<Journal, Entries & WatermarkFile>()("cofferer/store/Journal") {
+export class Journal extends Context.Service<Journal>()("cofferer/store/Journal", {
+  make: Effect.fnUntraced(function* (treasury: string, watermarkFile?: string) {
+    const sql = yield* Sql
+    const entries = rowsOf(EntryRow, "Journal.read")
+    const head = sql`SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1`.pipe(
+      rowsOf(HeadRow, "Journal.head"),
+      Effect.map((rows) => rows[0] ?? genesis),
+    )
+    const { memoryOf, versionWithin } = yield* Database
+    const rememberedFirst = memoryOf<number>("journal")
+    const rememberedKinds = memoryOf<ReadonlySet<string>>("journal")
+    let newest: { readonly head: JournalHead; readonly version: number } | undefined
+    /** Appends at the head, in the transaction of the change. Returns the last entry. */
+    const append = Effect.fn("Journal.append")(function* (...entries: Arr.NonEmptyReadonlyArray<JournalEntry>) {
+      const at = yield* Clock.currentTimeMillis
+      let last = newest?.version === versionWithin("journal") ? newest.head : yield* head
+      const rows = Arr.map(entries, ({ kind, subject, body }) => {
+        const row = { seq: last.seq + 1, at, treasury, kind, subject, body: bodyText(body), prev: last.hash }
+        last = { seq: row.seq, hash: entryHash(row) }
+        return { ...row, hash: last.hash }
+      })
+      yield* sql.write`INSERT INTO journal ${sql.insert(rows)}`.pipe(storeError("Journal.append"))
+      newest = { head: last, version: versionWithin("journal") }
+      return last
+    })
+    /** The hash of an entry; undefined where there is none. */
+    const hashAt = (seq: number) =>
+      sql`SELECT seq, hash FROM journal WHERE seq = ${seq}`.pipe(
+        rowsOf(HeadRow, "Journal.hashAt"),
+        Effect.map((rows) => rows[0]?.hash),
+      )
+    return {
+      ...makeWatermarkFile(watermarkFile, yield* Settings, { head, hashAt }),
+      append,
+      head,
+      hashAt,
+      /** All entries about a subject, oldest first. */
+      trail: (subject: string) =>
+        sql`SELECT seq, kind, body, hash FROM journal WHERE subject = ${subject} ORDER BY seq`.pipe(
+          rowsOf(TrailRow, "Journal.trail"),
+        ),
+      /** The number of the first entry about a subject; 0 where there is none. */
+      first: (subject: string) =>
+        rememberedFirst(
+          subject,
+          sql`SELECT COALESCE(MIN(seq), 0) AS seq FROM journal WHERE subject = ${subject}`.pipe(
+            rowsOf(FirstRow, "Journal.first"),
+            Effect.map(([row]) => row?.seq ?? 0),
+          ),
+        ),
+      /** Kinds of entries about these subjects after a number. */
+      kindsSince: (seq: number, subjects: ReadonlyArray<string>) =>
+        rememberedKinds(
+          JSON.stringify([seq, subjects]),
+          sql`SELECT DISTINCT kind FROM journal WHERE subject IN ${sql.in(subjects)} AND seq > ${seq}`.pipe(
+            rowsOf(KindRow, "Journal.kindsSince"),
+            Effect.map((rows) => new Set(rows.map(({ kind }) => kind))),
+          ),
+        ),
+      /** The treasury of the last entry before the newest halt of a reason; undefined where there is none. */
+      treasuryBefore: (halt: string) =>
+        sql`SELECT treasury FROM journal WHERE seq < (SELECT max(seq) FROM journal
+          WHERE kind = 'halt' AND subject = ${halt}) ORDER BY seq DESC LIMIT 1`.pipe(
+          rowsOf(TreasuryRow, "Journal.treasuryBefore"),
+          Effect.map(([row]) => row?.treasury),
+        ),
+      /** Entries about a subject, oldest first, at most 1,000. */
+      about: (subject: string) =>
+        sql`SELECT * FROM journal WHERE subject = ${subject} ORDER BY seq LIMIT 1000`.pipe(entries),
+    }
+  }),
+}) {
   /** `watermarkFile`: path of the watermark file; undefined: none is kept. */
   static readonly layer = (treasury: string, watermarkFile?: string) =>
-    Layer.effect(
-      Journal,
-      Effect.gen(function* () {
-        const sql = yield* Sql
-        const entries = rowsOf(EntryRow, "Journal.read")
-        const head = sql`SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1`.pipe(
-          rowsOf(HeadRow, "Journal.head"),
-          Effect.map((rows) => rows[0] ?? genesis),
-        )
-        const { memoryOf, versionWithin } = yield* Database
-        const rememberedFirst = memoryOf<number>("journal")
-        const rememberedKinds = memoryOf<ReadonlySet<string>>("journal")
-        let newest: { readonly head: JournalHead; readonly version: number } | undefined
-        const append = Effect.fn("Journal.append")(function* (...entries: Arr.NonEmptyReadonlyArray<JournalEntry>) {
-          const at = yield* Clock.currentTimeMillis
-          let last = newest?.version === versionWithin("journal") ? newest.head : yield* head
-          const rows = Arr.map(entries, ({ kind, subject, body }) => {
-            const row = { seq: last.seq + 1, at, treasury, kind, subject, body: bodyText(body), prev: last.hash }
-            last = { seq: row.seq, hash: entryHash(row) }
-            return { ...row, hash: last.hash }
-          })
-          yield* sql.write`INSERT INTO journal ${sql.insert(rows)}`.pipe(storeError("Journal.append"))
-          newest = { head: last, version: versionWithin("journal") }
-          return last
-        })
-        const hashAt = (seq: number) =>
-          sql`SELECT seq, hash FROM journal WHERE seq = ${seq}`.pipe(
-            rowsOf(HeadRow, "Journal.hashAt"),
-            Effect.map((rows) => rows[0]?.hash),
-          )
-        return Journal.of({
-          ...makeWatermarkFile(watermarkFile, yield* Settings, { head, hashAt }),
-          append,
-          head,
-          hashAt,
-          trail: (subject) =>
-            sql`SELECT seq, kind, body, hash FROM journal WHERE subject = ${subject} ORDER BY seq`.pipe(
-              rowsOf(TrailRow, "Journal.trail"),
-            ),
-          first: (subject) =>
-            rememberedFirst(
-              subject,
-              sql`SELECT COALESCE(MIN(seq), 0) AS seq FROM journal WHERE subject = ${subject}`.pipe(
-                rowsOf(FirstRow, "Journal.first"),
-                Effect.map(([row]) => row?.seq ?? 0),
-              ),
-            ),
-          kindsSince: (seq, subjects) =>
-            rememberedKinds(
-              JSON.stringify([seq, subjects]),
-              sql`SELECT DISTINCT kind FROM journal WHERE subject IN ${sql.in(subjects)} AND seq > ${seq}`.pipe(
-                rowsOf(KindRow, "Journal.kindsSince"),
-                Effect.map((rows) => new Set(rows.map(({ kind }) => kind))),
-              ),
-            ),
-          treasuryBefore: (halt) =>
-            sql`SELECT treasury FROM journal WHERE seq < (SELECT max(seq) FROM journal
-              WHERE kind = 'halt' AND subject = ${halt}) ORDER BY seq DESC LIMIT 1`.pipe(
-              rowsOf(TreasuryRow, "Journal.treasuryBefore"),
-              Effect.map(([row]) => row?.treasury),
-            ),
-          about: (subject) =>
-            sql`SELECT * FROM journal WHERE subject = ${subject} ORDER BY seq LIMIT 1000`.pipe(entries),
-        })
-      }),
-    )
+    Layer.effect(Journal, Journal.make(treasury, watermarkFile))
 }

@@ -1,10 +1,8 @@
 import { Effect, Schema } from "effect"
-import type { Attempt } from "../../domain/Attempt.ts"
 import type { Intent } from "../../domain/Intent.ts"
-import { type Approval, ApprovalRow, approvalColumns } from "../controls/Approvals.ts"
+import { ApprovalRow, approvalColumns } from "../controls/Approvals.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Sql } from "../database/Sql.ts"
-import type { Evidence, Send } from "../payments/Outbox.ts"
 import {
   AttemptRow,
   attemptColumns,
@@ -28,7 +26,6 @@ const SpendRow = Schema.Struct({
   signature: Schema.String,
   amount: Digits,
 })
-type StoredSpend = typeof SpendRow.Type
 
 const SubjectRow = Schema.Struct({ subject: Schema.String })
 export const LinkRow = Schema.Struct({ seq: Schema.Int, prev: Schema.String, hash: Schema.String })
@@ -88,17 +85,6 @@ export const intentsAfter = Effect.fn("Archive.intentsAfter")(function* (
   return rows.map(toIntent)
 })
 
-/** All rows of one payment, and its journal entries. */
-export interface Kept {
-  readonly intent: Intent
-  readonly attempts: ReadonlyArray<Attempt>
-  readonly approvals: ReadonlyArray<Approval>
-  readonly spends: ReadonlyArray<StoredSpend>
-  readonly sends: ReadonlyArray<Send>
-  readonly evidence: ReadonlyArray<Evidence>
-  readonly entries: ReadonlyArray<StoredEntry>
-}
-
 const bySubject = <A>(rows: ReadonlyArray<A>, subject: (row: A) => string) => {
   const groups = Map.groupBy(rows, subject)
   return (key: string): ReadonlyArray<A> => groups.get(key) ?? []
@@ -133,18 +119,18 @@ export const keptOf = Effect.fn("Archive.keptOf")(function* (intents: ReadonlyAr
   const sendsOf = bySubject(sends, (row) => row.intentId)
   const evidenceOf = bySubject(evidence, (row) => row.intentId)
   const entriesOf = bySubject(yield* entriesAbout(intents.map(({ id }) => id)), (row) => row.subject)
-  return intents.map(
-    (intent): Kept => ({
-      intent,
-      attempts: attempts(intent.id),
-      approvals: approvalsOf(intent.id),
-      spends: spendsOf(intent.id),
-      sends: sendsOf(intent.id),
-      evidence: evidenceOf(intent.id),
-      entries: entriesOf(intent.id),
-    }),
-  )
+  return intents.map((intent) => ({
+    intent,
+    attempts: attempts(intent.id),
+    approvals: approvalsOf(intent.id),
+    spends: spendsOf(intent.id),
+    sends: sendsOf(intent.id),
+    evidence: evidenceOf(intent.id),
+    entries: entriesOf(intent.id),
+  }))
 })
+/** All rows of one payment, and its journal entries. */
+export type Kept = Effect.Success<ReturnType<typeof keptOf>>[number]
 
 /**
  * A payment of the journal or the signer that has no row: neither an intent nor, in a recovered store, a transfer of

@@ -34,7 +34,7 @@ const writeFile = (file: string, text: string): void => {
  * A small file outside the data directory with the head of the journal at the last signature that was sent. A restored
  * backup of the data directory does not restore it. Without such a file in the configuration, nothing is checked.
  */
-export interface WatermarkFile {
+interface WatermarkFile {
   /** Writes the journal's head, durable when it returns. If this fails, nothing may be sent. */
   readonly noteHead: Effect.Effect<void, StoreError>
   /** Why the store is older than the file, or another store; undefined if it is neither. */
