@@ -3,7 +3,6 @@ import type { Statement } from "effect/sql"
 import { liveAttemptStates } from "../../domain/Attempt.ts"
 import { alertOf } from "../../domain/alerts/Alert.ts"
 import { hasElapsed } from "../../domain/Time.ts"
-import type { Quota } from "../../rules/Snapshot.ts"
 import type { HeadKnown } from "../../rules/saneHead.ts"
 import {
   isLegalWindow,
@@ -46,15 +45,6 @@ const workKey = "chainRules"
  * The network's parameters for transactions: its proof of work and the window of blocks. rules/workParameters.ts judges
  * them; open attempts keep the largest window reported while they are open.
  */
-interface KnownWork {
-  /** Hears of a head that is accepted; stores only what changed. */
-  readonly seeHead: (head: SeenHead) => Effect.Effect<void, StoreError>
-  /** Why nothing is signed or solved by the last head's parameters, as text. */
-  readonly oddWork: Effect.Effect<string | undefined, StoreError>
-  /** The largest window by which a node may judge what is signed at this height; the largest legal one if unknown. */
-  readonly windowAt: (height: bigint) => Effect.Effect<number, StoreError>
-}
-
 const makeKnownWork = Effect.gen(function* () {
   const settings = yield* Settings
   const outbox = yield* Outbox
@@ -70,16 +60,19 @@ const makeKnownWork = Effect.gen(function* () {
     yield* settings.set(workKey, workText.encode(noteWork(before, { chainId, height, work: pow })))
   })
   return {
+    /** Hears of a head that is accepted; stores only what changed. */
     seeHead: Effect.fnUntraced(function* (head: SeenHead) {
       const seen = { ...head, pow: bounded(head.pow) }
       if (isNews(yield* known, seen)) yield* database.write(note(seen))
     }),
+    /** Why nothing is signed or solved by the last head's parameters, as text. */
     oddWork: Effect.map(known, (now) => now && oddWork(now.work)),
+    /** The largest window by which a node may judge what is signed at this height; the largest legal one if unknown. */
     windowAt: Effect.fnUntraced(function* (height: bigint) {
       const now = yield* known
       return now === undefined ? windowBlocksMax : windowAt(now, height)
     }),
-  } satisfies KnownWork
+  }
 })
 
 /** The gateway's word for the hash function; longer ones are none that we know. */
@@ -116,18 +109,6 @@ const limitKey = "spam.protection.maxUserTransfersPerEpoch"
 const CountRow = Schema.Struct({ n: Schema.Int })
 
 /** A key's limit of transfers in one of the network's epochs, and how much of it is used. */
-interface Epochs {
-  readonly epoch: Effect.Effect<KnownEpoch | undefined, StoreError>
-  readonly noteEpoch: (epoch: KnownEpoch) => Effect.Effect<void, StoreError>
-  /** Forgets the epoch: the network no longer reports one. */
-  readonly forgetEpoch: Effect.Effect<void, StoreError>
-  /**
-   * Quota of the present epoch: the network's count plus later payments of our journal; undefined if none is known,
-   * or none was confirmed recently.
-   */
-  readonly quota: (publicKey: string) => Effect.Effect<Quota | undefined, StoreError>
-}
-
 const makeEpochs = Effect.gen(function* () {
   const sql = yield* Sql
   const settings = yield* Settings
@@ -160,7 +141,12 @@ const makeEpochs = Effect.gen(function* () {
     noteEpoch: Effect.fn("ChainState.noteEpoch")((epoch: KnownEpoch) =>
       settings.set(epochKey, epochText.encode(epoch)),
     ),
+    /** Forgets the epoch: the network no longer reports one. */
     forgetEpoch: settings.forget(epochKey).pipe(Effect.withSpan("ChainState.forgetEpoch")),
+    /**
+     * Quota of the present epoch: the network's count plus later payments of our journal; undefined if none is known,
+     * or none was confirmed recently.
+     */
     quota: Effect.fnUntraced(function* (publicKey: string) {
       const epoch = yield* now
       const at = yield* Clock.currentTimeMillis
@@ -174,7 +160,7 @@ const makeEpochs = Effect.gen(function* () {
       const counted = confirmed === undefined ? 0 : confirmed.used + (yield* ended(publicKey, confirmed.asOf))
       return { limit, used: (yield* open(publicKey)) + Math.max(own, counted), endsAt: epoch.endsAtMillis }
     }),
-  } satisfies Epochs
+  }
 })
 
 const isConfirmed = ({ readAt: last }: { readonly readAt: number }, now: number): boolean =>
@@ -280,13 +266,10 @@ const isNear = (stored: HeadKnown | undefined, { accepted, stray }: HeadKnown): 
 }
 
 /** The chain as it is believed to be: its newest block, the work that it asks for, and its epoch. */
-export class ChainState extends Context.Service<ChainState, AcceptedHeads & KnownWork & Epochs>()(
-  "cofferer/store/ChainState",
-) {
-  static readonly layerNoDeps = Layer.effect(
-    ChainState,
-    Effect.gen(function* () {
-      return ChainState.of({ ...(yield* makeAcceptedHeads), ...(yield* makeKnownWork), ...(yield* makeEpochs) })
-    }),
-  )
+export class ChainState extends Context.Service<ChainState>()("cofferer/store/ChainState", {
+  make: Effect.gen(function* () {
+    return { ...(yield* makeAcceptedHeads), ...(yield* makeKnownWork), ...(yield* makeEpochs) }
+  }),
+}) {
+  static readonly layerNoDeps = Layer.effect(ChainState, ChainState.make)
 }

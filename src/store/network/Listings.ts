@@ -3,7 +3,7 @@ import { type Asset, type AssetStatusWord, statusWord, statusWords } from "../..
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { change, Sql } from "../database/Sql.ts"
-import { type StoreError, storeError } from "../database/StoreError.ts"
+import { storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
 const Text = Schema.String
@@ -115,130 +115,119 @@ const TransitionRow = Schema.Struct({
 const ParameterRow = Schema.Struct({ key: Text, value: Text })
 
 /** The asset listing, its transitions until a rule has seen them, and the network parameters that were read. */
-export class Listings extends Context.Service<
-  Listings,
-  {
+export class Listings extends Context.Service<Listings>()("cofferer/store/Listings", {
+  make: Effect.gen(function* () {
+    const sql = yield* Sql
+    const journal = yield* Journal
+    const database = yield* Database
+    const stored = database.memoryOf<ReadonlyArray<AssetRow>>("assets")(
+      "",
+      sql`SELECT id, symbol, name, decimals, quantum, status, seen_at AS "seenAt", fields, missed
+        FROM assets`.pipe(rowsOf(AssetRow, "Listings.assets")),
+    )
+    /** Assets that are listed. */
+    const assets = database.memoryOf<ReadonlyArray<ListedAsset>>("assets")(
+      "",
+      Effect.map(stored, (rows) =>
+        rows.filter(({ missed }) => missed < missedMax).map(({ fields: _, missed: __, ...row }) => row),
+      ),
+    )
+    /** Events that no rule has handled yet, oldest first. */
+    const unhandled = database.memoryOf<ReadonlyArray<AssetTransition>>("asset_transitions")(
+      "",
+      sql`SELECT seq, kind, asset, symbol, from_status AS "from", to_status AS "to", changes, at
+        FROM asset_transitions WHERE handled = 0 ORDER BY seq`.pipe(
+        rowsOf(TransitionRow, "Listings.unhandled"),
+        Effect.map((rows) => rows.map((row) => ({ ...row, from: row.from ?? undefined }))),
+      ),
+    )
+    /** As last read, however long ago: without the minimum, rules would decide payments that the network refuses. */
+    const parameters = database.memoryOf<ReadonlyMap<string, string>>("parameters")(
+      "",
+      sql`SELECT key, value FROM parameters`.pipe(
+        rowsOf(ParameterRow, "Listings.parameters"),
+        Effect.map((rows) => new Map(rows.map(({ key, value }) => [key, value]))),
+      ),
+    )
+    const record = Effect.fnUntraced(function* (event: AssetEvent, at: number) {
+      const { kind, asset, symbol, from, to, changes } = event
+      yield* sql.write`INSERT INTO asset_transitions ${sql.insert({
+        kind,
+        asset,
+        symbol,
+        from_status: from ?? null,
+        to_status: to,
+        changes: JSON.stringify(changes),
+        at,
+      })}`
+      yield* journal.append({
+        kind: "asset",
+        subject: asset,
+        body: {
+          asset,
+          symbol,
+          from,
+          to,
+          at,
+          ...(kind === "status" ? {} : { kind, changes: changes.map(changeText) }),
+        },
+      })
+    })
     /**
      * Stores a complete listing without duplicate ids, and returns the changes since the last one. The first listing of
      * an installation is the baseline, without changes. A missing asset stays as it was, until it is missing twice in a
      * row.
      */
-    readonly replace: (assets: ReadonlyArray<Asset>) => Effect.Effect<ReadonlyArray<AssetEvent>, StoreError>
-    /** Assets that are listed. */
-    readonly assets: Effect.Effect<ReadonlyArray<ListedAsset>, StoreError>
-    /** Events that no rule has handled yet, oldest first. */
-    readonly unhandled: Effect.Effect<ReadonlyArray<AssetTransition>, StoreError>
-    readonly markHandled: (seq: number) => Effect.Effect<void, StoreError>
+    const replace = Effect.fn("Listings.replace")(
+      function* (listed: ReadonlyArray<Asset>) {
+        const at = yield* Clock.currentTimeMillis
+        const known = new Map((yield* stored).map((row) => [row.id, row]))
+        const { events, missing } = compareListing(known, listed)
+        const touched = new Set(events.map(({ asset }) => asset))
+        for (const asset of listed) {
+          const before = known.get(asset.id)
+          const isSame = before?.missed === 0 && !touched.has(asset.id)
+          if (isSame) continue
+          yield* sql.write`INSERT INTO assets ${sql.insert(assetColumns(asset, at))} ON CONFLICT (id) DO UPDATE SET
+            symbol = excluded.symbol, name = excluded.name, decimals = excluded.decimals,
+            quantum = excluded.quantum, status = excluded.status, seen_at = excluded.seen_at,
+            fields = excluded.fields, missed = 0`
+        }
+        for (const { id, missed } of missing) {
+          if (missed < missedMax) yield* sql.write`UPDATE assets SET missed = ${missed + 1} WHERE id = ${id}`
+        }
+        for (const event of events) yield* record(event, at)
+        return events
+      },
+      (effect) => effect.pipe(sql.joinTransaction, storeError("Listings.replace")),
+    )
     /** Replaces all parameters: those that the network no longer reports are removed. */
-    readonly saveParameters: (values: ReadonlyMap<string, string>) => Effect.Effect<void, StoreError>
-    /** As last read, however long ago: without the minimum, rules would decide payments that the network refuses. */
-    readonly parameters: Effect.Effect<ReadonlyMap<string, string>, StoreError>
-  }
->()("cofferer/store/Listings") {
-  static readonly layerNoDeps = Layer.effect(
-    Listings,
-    Effect.gen(function* () {
-      const sql = yield* Sql
-      const journal = yield* Journal
-      const database = yield* Database
-      const stored = database.memoryOf<ReadonlyArray<AssetRow>>("assets")(
-        "",
-        sql`SELECT id, symbol, name, decimals, quantum, status, seen_at AS "seenAt", fields, missed
-          FROM assets`.pipe(rowsOf(AssetRow, "Listings.assets")),
-      )
-      const assets = database.memoryOf<ReadonlyArray<ListedAsset>>("assets")(
-        "",
-        Effect.map(stored, (rows) =>
-          rows.filter(({ missed }) => missed < missedMax).map(({ fields: _, missed: __, ...row }) => row),
+    const saveParameters = Effect.fn("Listings.saveParameters")(
+      function* (values: ReadonlyMap<string, string>) {
+        const seenAt = yield* Clock.currentTimeMillis
+        for (const [key, value] of values) {
+          yield* sql.write`INSERT INTO parameters ${sql.insert({ key, value, seen_at: seenAt })}
+            ON CONFLICT (key) DO UPDATE SET value = excluded.value, seen_at = excluded.seen_at`
+        }
+        yield* sql.write`DELETE FROM parameters WHERE seen_at <> ${seenAt}`
+      },
+      (effect) => effect.pipe(sql.withTransaction, storeError("Listings.saveParameters")),
+    )
+    return {
+      replace,
+      assets,
+      unhandled,
+      markHandled: (seq: number) =>
+        sql.write`UPDATE asset_transitions SET handled = 1 WHERE seq = ${seq}`.pipe(
+          Effect.asVoid,
+          change(sql, "Listings.markHandled"),
         ),
-      )
-      const unhandled = database.memoryOf<ReadonlyArray<AssetTransition>>("asset_transitions")(
-        "",
-        sql`SELECT seq, kind, asset, symbol, from_status AS "from", to_status AS "to", changes, at
-          FROM asset_transitions WHERE handled = 0 ORDER BY seq`.pipe(
-          rowsOf(TransitionRow, "Listings.unhandled"),
-          Effect.map((rows) => rows.map((row) => ({ ...row, from: row.from ?? undefined }))),
-        ),
-      )
-      const parameters = database.memoryOf<ReadonlyMap<string, string>>("parameters")(
-        "",
-        sql`SELECT key, value FROM parameters`.pipe(
-          rowsOf(ParameterRow, "Listings.parameters"),
-          Effect.map((rows) => new Map(rows.map(({ key, value }) => [key, value]))),
-        ),
-      )
-      const record = Effect.fnUntraced(function* (event: AssetEvent, at: number) {
-        const { kind, asset, symbol, from, to, changes } = event
-        yield* sql.write`INSERT INTO asset_transitions ${sql.insert({
-          kind,
-          asset,
-          symbol,
-          from_status: from ?? null,
-          to_status: to,
-          changes: JSON.stringify(changes),
-          at,
-        })}`
-        yield* journal.append({
-          kind: "asset",
-          subject: asset,
-          body: {
-            asset,
-            symbol,
-            from,
-            to,
-            at,
-            ...(kind === "status" ? {} : { kind, changes: changes.map(changeText) }),
-          },
-        })
-      })
-      const replace = Effect.fn("Listings.replace")(
-        function* (listed: ReadonlyArray<Asset>) {
-          const at = yield* Clock.currentTimeMillis
-          const known = new Map((yield* stored).map((row) => [row.id, row]))
-          const { events, missing } = compareListing(known, listed)
-          const touched = new Set(events.map(({ asset }) => asset))
-          for (const asset of listed) {
-            const before = known.get(asset.id)
-            const isSame = before?.missed === 0 && !touched.has(asset.id)
-            if (isSame) continue
-            yield* sql.write`INSERT INTO assets ${sql.insert(assetColumns(asset, at))} ON CONFLICT (id) DO UPDATE SET
-              symbol = excluded.symbol, name = excluded.name, decimals = excluded.decimals,
-              quantum = excluded.quantum, status = excluded.status, seen_at = excluded.seen_at,
-              fields = excluded.fields, missed = 0`
-          }
-          for (const { id, missed } of missing) {
-            if (missed < missedMax) yield* sql.write`UPDATE assets SET missed = ${missed + 1} WHERE id = ${id}`
-          }
-          for (const event of events) yield* record(event, at)
-          return events
-        },
-        (effect) => effect.pipe(sql.joinTransaction, storeError("Listings.replace")),
-      )
-      const saveParameters = Effect.fn("Listings.saveParameters")(
-        function* (values: ReadonlyMap<string, string>) {
-          const seenAt = yield* Clock.currentTimeMillis
-          for (const [key, value] of values) {
-            yield* sql.write`INSERT INTO parameters ${sql.insert({ key, value, seen_at: seenAt })}
-              ON CONFLICT (key) DO UPDATE SET value = excluded.value, seen_at = excluded.seen_at`
-          }
-          yield* sql.write`DELETE FROM parameters WHERE seen_at <> ${seenAt}`
-        },
-        (effect) => effect.pipe(sql.withTransaction, storeError("Listings.saveParameters")),
-      )
-      return Listings.of({
-        replace,
-        assets,
-        unhandled,
-        markHandled: (seq: number) =>
-          sql.write`UPDATE asset_transitions SET handled = 1 WHERE seq = ${seq}`.pipe(
-            Effect.asVoid,
-            change(sql, "Listings.markHandled"),
-          ),
-        saveParameters,
-        parameters,
-      })
-    }),
-  )
+      saveParameters,
+      parameters,
+    }
+  }),
+}) {
+  static readonly layerNoDeps = Layer.effect(Listings, Listings.make)
 }
 
 const changeText = ({ field, before, after }: AssetChange): string => `${field}: ${before} -> ${after}`
