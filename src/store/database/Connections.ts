@@ -1,7 +1,7 @@
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
 import * as PgTypes from "@effect/sql-pg/PgTypes"
-import { Clock, Context, Effect, Layer, Queue, Redacted, Result, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, Queue, Redacted, Result } from "effect"
 import { SqlError } from "effect/sql"
 import { isLoopback } from "../../config/schema/Fields.ts"
 import { treasurySetting } from "./pgSchema.ts"
@@ -96,81 +96,70 @@ export const releasesChannel = "cofferer_releases"
 const inRealTime = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
 
 /** Connections of the process to its server, shared by all its treasuries. */
-export class Connections extends Context.Service<
-  Connections,
-  {
-    readonly url: Redacted.Redacted
-    /** A session for exclusive use, whose statements see the treasury's rows alone. */
-    readonly session: (treasury: string) => Effect.Effect<PgConnection, SqlError.SqlError, Scope.Scope>
-    /** Lets another session be opened in the place of one that has no answer, while that one is still held. */
-    readonly replace: (session: PgConnection) => Effect.Effect<void>
-    /** News that the treasury's lease was given up, until the scope ends. A hint: some may be missing. */
-    readonly releases: (treasury: string) => Effect.Effect<Queue.Dequeue<true>, never, Scope.Scope>
-    /** Leases that the process is about to take. */
-    readonly taking: Set<string>
-  }
->()("cofferer/store/Connections") {
-  static readonly layer = ({ url, connectionsMax = 10, lease }: PostgresOptions) =>
-    Layer.effect(
-      Connections,
-      Effect.gen(function* () {
-        const types = PgTypes.makeRegistry()
-        types.register(PgTypes.OID.int8, int8)
-        types.register(PgTypes.OID.bool, bool)
-        const pool = yield* inRealTime(
-          PgPool.make({
-            url,
-            ...tlsOf(url),
-            types,
-            // One more listens to releases of leases.
-            maxConnections: connectionsMax + 1,
-            applicationName: "cofferer",
-            startupParameters: sessionSettings({ ...usualTerms, ...lease }),
-            preparedStatementCacheSize: 300,
-          }),
-        )
-        /** The treasury that each session is set to. */
-        const treasuries = new WeakMap<PgConnection, string>()
-        const waiting = new Map<string, Queue.Queue<true>>()
-        const listen = Effect.gen(function* () {
-          const heard = yield* (yield* inRealTime(pool.get)).listen(releasesChannel)
-          for (;;) {
-            const queue = waiting.get((yield* Queue.take(heard)).payload)
-            if (queue !== undefined) Queue.offerUnsafe(queue, true)
-          }
-        }).pipe(Effect.scoped, Effect.ignore, Effect.andThen(realSleep(1_000)), Effect.forever)
-        const scope = yield* Effect.scope
-        const listening = yield* Effect.cached(Effect.forkIn(listen, scope))
-        return Connections.of({
-          url,
-          taking: new Set(),
-          replace: pool.invalidate,
-          releases: Effect.fnUntraced(function* (treasury) {
-            yield* listening
-            const queue = yield* Queue.sliding<true>(1)
-            const forget = Effect.sync(() => waiting.get(treasury) === queue && waiting.delete(treasury))
-            return yield* Effect.acquireRelease(
-              Effect.sync(() => waiting.set(treasury, queue)),
-              () => forget,
-            ).pipe(Effect.as(queue))
-          }),
-          session: (treasury) =>
-            Effect.tap(inRealTime(pool.get), (session) => {
-              if (treasuries.get(session) === treasury) return Effect.void
-              treasuries.delete(session)
-              return query(session, `SELECT set_config('${treasurySetting}', $1, false), pg_backend_pid()`, [
-                treasury,
-              ]).pipe(
-                Effect.flatMap(([row]) =>
-                  row?.[1] === session.processId
-                    ? Effect.sync(() => treasuries.set(session, treasury))
-                    : refuseStore("a pooler lies between, which mixes sessions up; connect to PostgreSQL itself"),
-                ),
-              )
-            }),
-        })
+export class Connections extends Context.Service<Connections>()("cofferer/store/Connections", {
+  make: Effect.fnUntraced(function* ({ url, connectionsMax = 10, lease }: PostgresOptions) {
+    const types = PgTypes.makeRegistry()
+    types.register(PgTypes.OID.int8, int8)
+    types.register(PgTypes.OID.bool, bool)
+    const pool = yield* inRealTime(
+      PgPool.make({
+        url,
+        ...tlsOf(url),
+        types,
+        // One more listens to releases of leases.
+        maxConnections: connectionsMax + 1,
+        applicationName: "cofferer",
+        startupParameters: sessionSettings({ ...usualTerms, ...lease }),
+        preparedStatementCacheSize: 300,
       }),
     )
+    /** The treasury that each session is set to. */
+    const treasuries = new WeakMap<PgConnection, string>()
+    const waiting = new Map<string, Queue.Queue<true>>()
+    const listen = Effect.gen(function* () {
+      const heard = yield* (yield* inRealTime(pool.get)).listen(releasesChannel)
+      for (;;) {
+        const queue = waiting.get((yield* Queue.take(heard)).payload)
+        if (queue !== undefined) Queue.offerUnsafe(queue, true)
+      }
+    }).pipe(Effect.scoped, Effect.ignore, Effect.andThen(realSleep(1_000)), Effect.forever)
+    const scope = yield* Effect.scope
+    const listening = yield* Effect.cached(Effect.forkIn(listen, scope))
+    return {
+      url,
+      /** Leases that the process is about to take. */
+      taking: new Set<string>(),
+      /** Lets another session be opened in the place of one that has no answer, while that one is still held. */
+      replace: pool.invalidate,
+      /** News that the treasury's lease was given up, until the scope ends. A hint: some may be missing. */
+      releases: Effect.fnUntraced(function* (treasury: string) {
+        yield* listening
+        const queue = yield* Queue.sliding<true>(1)
+        const forget = Effect.sync(() => waiting.get(treasury) === queue && waiting.delete(treasury))
+        return yield* Effect.acquireRelease(
+          Effect.sync(() => waiting.set(treasury, queue)),
+          () => forget,
+        ).pipe(Effect.as(queue))
+      }),
+      /** A session for exclusive use, whose statements see the treasury's rows alone. */
+      session: (treasury: string) =>
+        Effect.tap(inRealTime(pool.get), (session) => {
+          if (treasuries.get(session) === treasury) return Effect.void
+          treasuries.delete(session)
+          return query(session, `SELECT set_config('${treasurySetting}', $1, false), pg_backend_pid()`, [
+            treasury,
+          ]).pipe(
+            Effect.flatMap(([row]) =>
+              row?.[1] === session.processId
+                ? Effect.sync(() => treasuries.set(session, treasury))
+                : refuseStore("a pooler lies between, which mixes sessions up; connect to PostgreSQL itself"),
+            ),
+          )
+        }),
+    }
+  }),
+}) {
+  static readonly layer = (options: PostgresOptions) => Layer.effect(Connections, Connections.make(options))
 }
 
 export const sqlFailure = (cause: Error, message = cause.message) =>

@@ -3,85 +3,71 @@ import type { Framing } from "../../tx/Transaction.ts"
 import { rowsOf } from "./columns.ts"
 import { Database } from "./Database.ts"
 import { change, Sql } from "./Sql.ts"
-import type { StoreError } from "./StoreError.ts"
 
 const SettingRow = Schema.Struct({ key: Schema.String, value: Schema.String })
 const FramingRow = Schema.Struct({ framing: Schema.Literals(["prefixed", "bare"]) })
 
 /** Small facts that outlive the process, such as the installation's id and the wire form of a chain. */
-export class Settings extends Context.Service<
-  Settings,
-  {
-    readonly all: Effect.Effect<ReadonlyMap<string, string>, StoreError>
-    readonly get: (key: string) => Effect.Effect<string | undefined, StoreError>
-    readonly set: (key: string, value: string) => Effect.Effect<void, StoreError>
-    readonly forget: (key: string) => Effect.Effect<void, StoreError>
-    /** The stored value; without one, stores what `make` returns. */
-    readonly getOrMake: (key: string, make: Effect.Effect<string>) => Effect.Effect<string, StoreError>
+export class Settings extends Context.Service<Settings>()("cofferer/store/Settings", {
+  make: Effect.gen(function* () {
+    const sql = yield* Sql
+    const { memoryOf } = yield* Database
+    const remembered = memoryOf<ReadonlyMap<string, string>>("settings")
+    const framings = memoryOf<Option.Option<Framing>>("framings")
+    const all = remembered(
+      "",
+      sql`SELECT key, value FROM settings`.pipe(
+        rowsOf(SettingRow, "Settings.get"),
+        Effect.map((rows) => new Map(rows.map(({ key, value }) => [key, value]))),
+      ),
+    )
+    const get = (key: string) => Effect.map(all, (values) => values.get(key))
+    const set = (key: string, value: string) =>
+      sql.write`INSERT INTO settings ${sql.insert({ key, value })}
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value`.pipe(Effect.asVoid, change(sql, "Settings.set"))
     /** The wire form of an executed transaction of this chain, which all its gateways accept; undefined before one. */
-    readonly framing: (chainId: string) => Effect.Effect<Framing | undefined, StoreError>
-    readonly rememberFraming: (chainId: string, framing: Framing) => Effect.Effect<void, StoreError>
-    readonly forgetFraming: (chainId: string) => Effect.Effect<void, StoreError>
-  }
->()("cofferer/store/Settings") {
-  static readonly layer = Layer.effect(
-    Settings,
-    Effect.gen(function* () {
-      const sql = yield* Sql
-      const { memoryOf } = yield* Database
-      const remembered = memoryOf<ReadonlyMap<string, string>>("settings")
-      const framings = memoryOf<Option.Option<Framing>>("framings")
-      const all = remembered(
-        "",
-        sql`SELECT key, value FROM settings`.pipe(
-          rowsOf(SettingRow, "Settings.get"),
-          Effect.map((rows) => new Map(rows.map(({ key, value }) => [key, value]))),
+    const framing = Effect.fn("Settings.framing")((chainId: string) =>
+      framings(
+        chainId,
+        sql`SELECT framing FROM framings WHERE chain_id = ${chainId}`.pipe(
+          rowsOf(FramingRow, "Settings.framing"),
+          Effect.map((rows) => Option.fromNullishOr(rows[0]?.framing)),
         ),
-      )
-      const get = (key: string) => Effect.map(all, (values) => values.get(key))
-      const set = (key: string, value: string) =>
-        sql.write`INSERT INTO settings ${sql.insert({ key, value })}
-          ON CONFLICT (key) DO UPDATE SET value = excluded.value`.pipe(Effect.asVoid, change(sql, "Settings.set"))
-      const framing = Effect.fn("Settings.framing")((chainId: string) =>
-        framings(
-          chainId,
-          sql`SELECT framing FROM framings WHERE chain_id = ${chainId}`.pipe(
-            rowsOf(FramingRow, "Settings.framing"),
-            Effect.map((rows) => Option.fromNullishOr(rows[0]?.framing)),
-          ),
-        ).pipe(Effect.map(Option.getOrUndefined)),
-      )
-      return Settings.of({
-        all,
-        get,
-        set,
-        forget: (key) =>
-          sql.write`DELETE FROM settings WHERE key = ${key}`.pipe(Effect.asVoid, change(sql, "Settings.forget")),
-        getOrMake: Effect.fn("Settings.getOrMake")(function* (key: string, make: Effect.Effect<string>) {
-          const stored = yield* get(key)
-          if (stored !== undefined) return stored
-          const value = yield* make
-          yield* set(key, value)
-          return value
-        }),
-        framing,
-        rememberFraming: Effect.fnUntraced(
-          function* (chainId: string, known: Framing) {
-            if ((yield* framing(chainId)) === known) return
-            const at = yield* Clock.currentTimeMillis
-            yield* sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`
-            yield* sql.write`INSERT INTO framings ${sql.insert({ gateway: "", chain_id: chainId, framing: known, at })}`
-          },
-          change(sql, "Settings.rememberFraming"),
+      ).pipe(Effect.map(Option.getOrUndefined)),
+    )
+    return {
+      all,
+      get,
+      set,
+      forget: (key: string) =>
+        sql.write`DELETE FROM settings WHERE key = ${key}`.pipe(Effect.asVoid, change(sql, "Settings.forget")),
+      /** The stored value; without one, stores what `make` returns. */
+      getOrMake: Effect.fn("Settings.getOrMake")(function* (key: string, make: Effect.Effect<string>) {
+        const stored = yield* get(key)
+        if (stored !== undefined) return stored
+        const value = yield* make
+        yield* set(key, value)
+        return value
+      }),
+      framing,
+      rememberFraming: Effect.fnUntraced(
+        function* (chainId: string, known: Framing) {
+          if ((yield* framing(chainId)) === known) return
+          const at = yield* Clock.currentTimeMillis
+          yield* sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`
+          yield* sql.write`INSERT INTO framings ${sql.insert({ gateway: "", chain_id: chainId, framing: known, at })}`
+        },
+        change(sql, "Settings.rememberFraming"),
+      ),
+      forgetFraming: (chainId: string) =>
+        sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`.pipe(
+          Effect.asVoid,
+          change(sql, "Settings.forgetFraming"),
         ),
-        forgetFraming: (chainId: string) =>
-          sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`.pipe(
-            Effect.asVoid,
-            change(sql, "Settings.forgetFraming"),
-          ),
-      })
-    }),
-  )
+    }
+  }),
+}) {
+  static readonly layer = Layer.effect(Settings, Settings.make)
 }
 
 /** Returns a reader that remembers the value of the last text. No text and an empty one are undefined. */

@@ -4,25 +4,18 @@ const topics = ["balances", "engine", "submitter", "confirm", "reconcile", "aler
 export type Topic = (typeof topics)[number]
 
 /** Wakes loops before their time when there is news. A signal is a hint, never a fact. */
-export class Signals extends Context.Service<
-  Signals,
-  {
-    /** Wakes the loop of the topic, now or at its next wait. Many signals before one wait are one. */
-    readonly wake: (topic: Topic) => Effect.Effect<void>
-    /** Returns at a signal, or after the given milliseconds. */
-    readonly wait: (topic: Topic, millis: number) => Effect.Effect<void>
-  }
->()("cofferer/store/Signals") {
-  static readonly layer = Layer.effect(
-    Signals,
-    Effect.gen(function* () {
-      const queues = new Map<Topic, Queue.Queue<void>>()
-      for (const topic of topics) queues.set(topic, yield* Queue.sliding<void>(1))
-      return Signals.of({
-        wake: (topic) => Queue.offer(queues.get(topic)!, undefined).pipe(Effect.asVoid),
-        wait: (topic, millis) =>
-          Queue.take(queues.get(topic)!).pipe(Effect.timeoutOption(Duration.millis(millis)), Effect.asVoid),
-      })
-    }),
-  )
+export class Signals extends Context.Service<Signals>()("cofferer/store/Signals", {
+  make: Effect.gen(function* () {
+    const queues = new Map<Topic, Queue.Queue<void>>()
+    for (const topic of topics) queues.set(topic, yield* Queue.sliding<void>(1))
+    return {
+      /** Wakes the loop of the topic, now or at its next wait. Many signals before one wait are one. */
+      wake: (topic: Topic) => Queue.offer(queues.get(topic)!, undefined).pipe(Effect.asVoid),
+      /** Returns at a signal, or after the given milliseconds. */
+      wait: (topic: Topic, millis: number) =>
+        Queue.take(queues.get(topic)!).pipe(Effect.timeoutOption(Duration.millis(millis)), Effect.asVoid),
+    }
+  }),
+}) {
+  static readonly layer = Layer.effect(Signals, Signals.make)
 }

@@ -49,6 +49,8 @@ type Positional<R> = (
 
 export const Sql = Context.Service<Sql>("cofferer/store/Sql")
 
+export const isPostgres = (sql: Sql): boolean => sql.onDialectOrElse({ pg: () => true, orElse: () => false })
+
 /** Joins the open transaction, or begins one, under a name for traces and errors. */
 export const change =
   (sql: Sql, name: string) =>

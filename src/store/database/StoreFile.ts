@@ -1,7 +1,7 @@
 import { statSync } from "node:fs"
 import { Effect } from "effect"
 import { Settings } from "./Settings.ts"
-import { Sql } from "./Sql.ts"
+import { isPostgres, Sql } from "./Sql.ts"
 import { StoreError, storeError } from "./StoreError.ts"
 
 /** Setting with the identity of the store's file or database, by which a copy is known. */
@@ -42,8 +42,6 @@ const postgresIdentity = Effect.fnUntraced(function* () {
   return row?.identity ?? ""
 }, storeError("StoreFile"))
 
-const isPostgres = Effect.map(Sql, (sql) => sql.onDialectOrElse({ pg: () => true, orElse: () => false }))
-
 /**
  * Reason why the database is a copy of the one that was written last; undefined if it is the same. Remembers the
  * identity at the first call.
@@ -52,7 +50,7 @@ export const storeFileProblem = Effect.fn("StoreFile.problem")(function* (filena
   const settings = yield* Settings
   const written = (yield* settings.get(storeFileKey)) ?? ""
   if (written.startsWith(movedFrom)) return `the store was ${written}`
-  if (yield* isPostgres) {
+  if (isPostgres(yield* Sql)) {
     const found = yield* postgresIdentity()
     const known = yield* settings.getOrMake(storeFileKey, Effect.succeed(found))
     return known === found ? undefined : `the database was restored, or its server replaced (is ${found}, was ${known})`
@@ -71,6 +69,6 @@ export const storeFileProblem = Effect.fn("StoreFile.problem")(function* (filena
 /** Remembers this file, or database, as the store's own. */
 export const rememberStoreFile = Effect.fn("StoreFile.remember")(function* (filename: string) {
   const settings = yield* Settings
-  const isOf = (yield* isPostgres) ? yield* postgresIdentity() : text(yield* identityOf(filename))
+  const isOf = isPostgres(yield* Sql) ? yield* postgresIdentity() : text(yield* identityOf(filename))
   yield* settings.set(storeFileKey, isOf)
 })

@@ -5,7 +5,7 @@ import { type IntentState, isFinalIntent } from "../../domain/Intent.ts"
 import { verifyChain } from "../journal/verifyStore.ts"
 import { overTuples } from "./columns.ts"
 import { type Mark, markOf, movedKey, movedQuery } from "./moved.ts"
-import { Sql } from "./Sql.ts"
+import { isPostgres, Sql } from "./Sql.ts"
 import { StoreError } from "./StoreError.ts"
 import { movedFrom, storeFileKey } from "./StoreFile.ts"
 import { definitions } from "./schema.ts"
@@ -26,8 +26,6 @@ interface Table {
 }
 
 const pageRows = 512
-
-const isPostgres = (sql: Sql): boolean => sql.onDialectOrElse({ pg: () => true, orElse: () => false })
 
 const refused = (cause: string) => new StoreError({ operation: "move", cause })
 

@@ -13,7 +13,7 @@ import {
   sqlFailure,
 } from "./Connections.ts"
 import { pgDefinitions, pgVersion, toThisVersion } from "./pgSchema.ts"
-import { Sql } from "./Sql.ts"
+import { isPostgres, Sql } from "./Sql.ts"
 import { storeError } from "./StoreError.ts"
 import { realSleep, StoreRefusal, withRetry } from "./sqlStates.ts"
 
@@ -232,7 +232,7 @@ export const releaseLease = (treasury: string, held: Held) =>
 /** The process that runs the treasury, of those that share its store; undefined where none does, or none shares it. */
 export const leaseHolder = Effect.gen(function* () {
   const sql = yield* Sql
-  if (!sql.onDialectOrElse({ pg: () => true, orElse: () => false })) return undefined
+  if (!isPostgres(sql)) return undefined
   const [row] = yield* sql<{ holder: string; since: number }>`SELECT holder, since FROM leases
     WHERE until >= ${sql.literal(serverMillis)}`
   return row && ({ name: row.holder, since: row.since } satisfies LeaseHolder)
