@@ -87,15 +87,6 @@ export const operatorsInForce = Effect.gen(function* () {
   return new Map([...approvals.values()].flatMap(({ of }) => [...of])) satisfies Operators as Operators
 })
 
-/** How far operators have agreed to something that is no payment. */
-interface SharedApproval {
-  /** Text to sign now: its UTF-8 bytes, the last line break included. */
-  readonly text: string
-  readonly by: ReadonlyArray<string>
-  readonly missing: number
-  readonly others: ReadonlyArray<string>
-}
-
 /** Key under which its signatures are stored. Their text decides if they count. */
 const subjectOf = (asked: Agreement): string => {
   switch (asked.kind) {
@@ -126,8 +117,10 @@ export const agreementOf = Effect.fnUntraced(function* (operators: Operators, pl
   const by = approversOf(operators, expiriesAt(now).map(textUntil), given)
   const others = [...operators.keys()].filter((name) => !by.includes(name))
   const missing = Math.max(0, neededOf(operators) - by.length)
-  return { text: textUntil(expiryFrom(now)), by, others, missing } satisfies SharedApproval
+  // The text to sign now: its UTF-8 bytes, the last line break included.
+  return { text: textUntil(expiryFrom(now)), by, others, missing }
 })
+type SharedApproval = Effect.Success<ReturnType<typeof agreementOf>>
 
 /**
  * Stores an operator's signature over the text printed now or within the last day, and returns the progress. `problem`

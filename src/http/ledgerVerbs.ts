@@ -117,18 +117,6 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
   return yield* agreeing(place.treasury, signature, recovered)
 })
 
-/** One difference between our books and the gateway. */
-interface ReconciledRow {
-  /** drift, or a kind of `HistoryDifference`. */
-  readonly kind: string
-  /** A party, or a party and asset. */
-  readonly subject: string
-  /** Id of the transfer or payment; "" for balances. */
-  readonly id: string
-  readonly ours: string
-  readonly ledger: string
-}
-
 export type Reconciled = Effect.Success<ReturnType<typeof reconcileNow>>
 
 /** A comparison needs a block that is newer than the listing, two where something differs. */
@@ -153,7 +141,7 @@ export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
     isCompared = (yield* reconciliation.count) > before
     if (!isCompared) yield* advance
   }
-  const drifts = (yield* (yield* Drifts).all).map((drift): ReconciledRow => {
+  const drifts = (yield* (yield* Drifts).all).map((drift) => {
     const decimals = assetById(assets, drift.asset)?.decimals ?? 0
     const say = (units: bigint) => formatAmount(units, decimals)
     const subject = subjectOf({ parties, assets }, drift)
@@ -161,12 +149,13 @@ export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
   })
   const history = mode === "live" ? yield* compareHistory(payersOf(treasury)) : undefined
   const nameOf = (key: string) => partyByKey(parties, key)?.name ?? ""
-  const payments = (history?.differences ?? []).map(
-    ({ kind, party, id, ours, ledger }): ReconciledRow => ({ kind, subject: nameOf(party), id, ours, ledger }),
-  )
+  const payments = (history?.differences ?? []).map(({ kind, party, id, ours, ledger }) => {
+    return { kind, subject: nameOf(party), id, ours, ledger }
+  })
   const watched = new Set<string>([...parties.values()].map(({ publicKey }) => publicKey))
   const accounts = (yield* (yield* Observations).accounts).filter(({ party }) => watched.has(party)).length
   return {
+    /** `subject`: a party and asset, or a party; `id`: of the transfer or payment, "" for balances. */
     differences: [...drifts, ...payments],
     /** Accounts whose balances were compared; null where no comparison came to its end in time. */
     accounts: isCompared ? accounts : null,

@@ -147,21 +147,16 @@ const { decode, encode } = jsonSetting(
 )
 const key = "gatewaysLast"
 
-/** Gateways that were removed and added since the last start, with their hosts. */
-interface GatewayChange {
-  readonly removed: ReadonlyArray<string>
-  readonly added: ReadonlyArray<string>
-  /** Number of the last start's gateways that are still configured. */
-  readonly left: number
-}
-
 const knownAs = ({ name, url }: GatewayConfig) => ({
   name,
   host: URL.parse(url)?.host ?? "",
   hash: createHash("sha256").update(url.replace(/\/+$/, "")).digest("hex"),
 })
 
-/** Gateways that changed since the last start; undefined if none did. Stores the present ones for the next start. */
+/**
+ * Gateways that were removed and added since the last start, with their hosts, and the number of its gateways that are
+ * left; undefined if none changed. Stores the present ones for the next start.
+ */
 export const changedGateways = Effect.fnUntraced(function* ({ network }: Treasury) {
   const settings = yield* Settings
   const before = decode(yield* settings.get(key))
@@ -172,8 +167,9 @@ export const changedGateways = Effect.fnUntraced(function* ({ network }: Treasur
     some.filter(({ hash }) => !others.some((other) => other.hash === hash)).map(({ name, host }) => `${name} (${host})`)
   const [removed, added] = [without(before, now), without(now, before)]
   if (removed.length === 0 && added.length === 0) return undefined
-  return { removed, added, left: before.length - removed.length } satisfies GatewayChange
+  return { removed, added, left: before.length - removed.length }
 })
+type GatewayChange = NonNullable<Effect.Success<ReturnType<typeof changedGateways>>>
 
 export const gatewayWords = ({ removed, added }: GatewayChange): string =>
   [

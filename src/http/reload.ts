@@ -112,16 +112,6 @@ interface ReloadAsked {
   readonly allowWeaker: boolean
 }
 
-type Reloaded =
-  | { readonly _tag: "Unchanged"; readonly hash: string; readonly files: ReadonlyArray<string> }
-  | {
-      readonly _tag: "Reloaded"
-      readonly hash: string
-      readonly parts: ReadonlyArray<string>
-      readonly weaker: ReadonlyArray<string>
-    }
-  | ({ readonly _tag: "Refused" } & Pick<Refusal, "isConfig" | "remedy"> & { readonly detail: string })
-
 /** Shows in the metrics which configuration is in force. */
 const setHashMetrics = Effect.fnUntraced(function* ({ treasury }: InForce) {
   const metrics = yield* Metrics
@@ -154,7 +144,7 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   if (before.all === after.all && !isHalted) {
     metrics.configReloaded.set({ treasury: treasury.name }, 1)
     yield* writeAtomically(endRefusal(treasury.name))
-    return { _tag: "Unchanged", hash: after.all, files: treasury.files } satisfies Reloaded
+    return { _tag: "Unchanged" as const, hash: after.all, files: treasury.files }
   }
   const orphans = yield* orphanProblems(old.treasury, treasury)
   if (orphans.length > 0) return yield* refuse(refusedFor(orphans, false))
@@ -174,7 +164,7 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const ends = Effect.andThen(endTermsHalt(`reloaded by ${author}: ${reason}`), endRefusal(treasury.name))
   yield* config.replace(next, writeAtomically(Effect.andThen(putInForce(next, entry, replaced), ends)))
   yield* announceReload(next, asked, parts)
-  return { _tag: "Reloaded", hash: after.all, parts, weaker } satisfies Reloaded
+  return { _tag: "Reloaded" as const, hash: after.all, parts, weaker }
 })
 
 /** Why the terms of a changed file do not come into force; undefined if they do. */

@@ -101,29 +101,21 @@ export const marksOf = (treasury: Treasury, party: string, asset: PinnedAsset): 
   return [{ name: "floor", rule: "", units: floor, trial: false, holds: (balance) => balance >= floor }, ...bands]
 }
 
-/** How much of a limit of the policy is signed or set aside. */
-interface LimitUse {
-  /** The line as messages and metrics name it. */
-  readonly line: string
-  readonly limit: "per_24h" | "transfers_per_24h"
-  /** From 0; above 1 where the policy was made stricter meanwhile. */
-  readonly share: number
-}
-
 /** Lines of the policy with their use in the last 24 hours, for people. */
 export const limitViews = Effect.fnUntraced(function* (treasury: Treasury) {
   const uses = yield* usesOf(treasury)
-  return uses.map((use): PolicyView => paymentView(treasury, use))
+  return uses.map((use) => paymentView(treasury, use))
 })
 
-/** Use of the policy's limits for metrics, without perTransfer, which is not used up. */
+/**
+ * Use of the policy's limits for metrics, without perTransfer, which is not used up. `share`: from 0; above 1 where the
+ * policy was made stricter meanwhile.
+ */
 export const limitUses = Effect.fnUntraced(function* (treasury: Treasury) {
-  return (yield* usesOf(treasury)).flatMap(
-    ({ line, use: { amount, count } }): ReadonlyArray<LimitUse> => [
-      { line: String(line.line), limit: "per_24h", share: shareOf(amount, line.per24h) },
-      { line: String(line.line), limit: "transfers_per_24h", share: countShare(line, count) },
-    ],
-  )
+  return (yield* usesOf(treasury)).flatMap(({ line, use: { amount, count } }) => [
+    { line: String(line.line), limit: "per_24h", share: shareOf(amount, line.per24h) },
+    { line: String(line.line), limit: "transfers_per_24h", share: countShare(line, count) },
+  ])
 })
 
 const usesOf = Effect.fnUntraced(function* ({ policy }: Treasury) {

@@ -60,14 +60,7 @@ export const toPage = (headers: Readonly<Record<string, string>>): Response =>
 const loginPath = "/login"
 
 /** Decides who may read. */
-export interface Access {
-  /** The kind of an authorized reader: a local program or one with the token, or a browser session; else a refusal. */
-  readonly check: (request: Request) => Effect.Effect<Response | "program" | "browser">
-  /** Answer to a log-in or log-out form; undefined for any other request. */
-  readonly sign: (request: Request) => Effect.Effect<Response> | undefined
-}
-
-export const makeAccess = ({ host, dataDir }: { readonly host: string; readonly dataDir: string }): Access => {
+export const makeAccess = ({ host, dataDir }: { readonly host: string; readonly dataDir: string }) => {
   const sessions = makeSessions()
   const currentToken = Effect.option(Effect.try(() => readToken(dataDir)))
   // Beyond loopback it is written at the start, so that people find it.
@@ -85,7 +78,8 @@ export const makeAccess = ({ host, dataDir }: { readonly host: string; readonly 
     const attributes = `Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`
     return { "set-cookie": `${cookie}=${value}; ${attributes}` }
   }
-  const check: Access["check"] = Effect.fnUntraced(function* (request) {
+  /** The kind of an authorized reader: a local program or one with the token, or a browser session; else a refusal. */
+  const check = Effect.fnUntraced(function* (request: Request) {
     if (isLocal(host, request)) return "program"
     const token = yield* currentToken
     if (Option.isSome(token)) {
@@ -118,13 +112,15 @@ export const makeAccess = ({ host, dataDir }: { readonly host: string; readonly 
       sessions.end(names(request))
       return toPage(setCookie(request, "", 0))
     })
-  const sign: Access["sign"] = (request) => {
+  /** Answer to a log-in or log-out form; undefined for any other request. */
+  const sign = (request: Request) => {
     if (request.method !== "POST") return undefined
     const path = pathOf(request)
     return path === loginPath ? login(request) : path === "/logout" ? logout(request) : undefined
   }
   return { check, sign }
 }
+export type Access = ReturnType<typeof makeAccess>
 
 /** A browser is asked for the token again after this time. */
 export const sessionMillis = 12 * 3_600_000
