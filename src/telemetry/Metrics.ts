@@ -147,21 +147,15 @@ export const toOpenMetrics = (text: string): string => {
 }
 
 /** Counts cycles of the loops, so that a loop that hangs or fails is seen from outside. */
-interface Cycles {
-  /** Runs one cycle, counts its result, and adds the loop and the cycle's number to its log lines. */
-  readonly counted: <A, E, R>(loop: Loop, cycle: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Unix milliseconds of the last success of each loop in this process. */
-  readonly lastSuccess: Effect.Effect<ReadonlyMap<Loop, number>>
-}
-
 const makeCycles = (
   treasury: string,
   { loopLastSuccess, loopFailures }: Pick<ReturnType<typeof make>, "loopLastSuccess" | "loopFailures">,
-): Cycles => {
+) => {
   const last = new Map<Loop, number>()
   let cycles = 0
   return {
-    counted: (loop, cycle) =>
+    /** Runs one cycle, counts its result, and adds the loop and the cycle's number to its log lines. */
+    counted: <A, E, R>(loop: Loop, cycle: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       cycle.pipe(
         Effect.tap(() =>
           Effect.map(Clock.currentTimeMillis, (now) => {
@@ -172,12 +166,13 @@ const makeCycles = (
         Effect.tapError(() => Effect.sync(() => loopFailures.inc({ treasury, loop }))),
         (counted) => Effect.suspend(() => Effect.annotateLogs(counted, { loop, cycle: ++cycles })),
       ),
-    lastSuccess: Effect.sync(() => new Map(last)),
+    /** Unix milliseconds of the last success of each loop in this process. */
+    lastSuccess: Effect.sync((): ReadonlyMap<Loop, number> => new Map(last)),
   }
 }
 
 /** Every metric of the process. Counters count what this process did; gauges are set from the store at each scrape. */
-export class Metrics extends Context.Service<Metrics, ReturnType<typeof make> & Cycles>()(
+export class Metrics extends Context.Service<Metrics, ReturnType<typeof make> & ReturnType<typeof makeCycles>>()(
   "cofferer/telemetry/Metrics",
 ) {
   static readonly layer = (options: MetricsOptions): Layer.Layer<Metrics> =>
