@@ -88,115 +88,96 @@ export interface Ended {
 }
 
 /** Judges gateways by what they answer: how high, how late, how often not at all, and whether they contradict. */
-export class Health extends Context.Service<
-  Health,
-  {
-    /** Sets the source that reports bans by the gateway; a later one replaces it. */
-    readonly follow: (gateway: string, pace: Effect.Effect<LimiterPace>) => Effect.Effect<void>
-    readonly note: (gateway: string, ended: Ended) => Effect.Effect<void>
-    readonly noteHeight: (gateway: string, height: bigint) => Effect.Effect<void>
-    /** It is on that other chain, or on ours again (undefined): heights of two chains do not compare. */
-    readonly noteChain: (gateway: string, otherChain: string | undefined) => Effect.Effect<void>
-    /** Its answers count for nothing for a while: it contradicted the others. */
-    readonly quarantine: (gateway: string, detail: string) => Effect.Effect<void>
-    /** One of several whose head does not fit is left out; undefined: it fits. */
-    readonly noteStray: (gateway: string, why: string | undefined) => Effect.Effect<void>
-    /** Sets the known state of the chain, by which row headers are judged. */
-    readonly judgeBy: (known: HeadKnown) => Effect.Effect<void>
-    readonly known: Effect.Effect<HeadKnown>
-    /** The block that the gateway's row headers named last; undefined where it has none. */
-    readonly rows: (gateway: string) => Effect.Effect<BlockMark | undefined>
-    /** In the order in which the gateways are configured. */
-    readonly all: Effect.Effect<ReadonlyArray<GatewayHealth>>
-    /** Names, the best first: healthy ones in the order of the configuration, then the others. */
-    readonly ranked: Effect.Effect<ReadonlyArray<string>>
-  }
->()("cofferer/gateway/Health") {
-  static readonly layer = (names: ReadonlyArray<string>): Layer.Layer<Health, never, Metrics> =>
-    Layer.effect(
-      Health,
-      Effect.gen(function* () {
-        const metrics = yield* Metrics
-        const records = new Map(names.map((name) => [name, fresh()]))
-        const of = (name: string): Notes => records.get(name) ?? fresh()
-        const isLeftOut = ({ quarantine, other, stray }: Notes) => (quarantine ?? other ?? stray) !== undefined
-        /** The block by which lag is measured: the highest that a majority has reached. */
-        const tip = (now: number) => {
-          const heights = [...records.values()].flatMap((record) =>
-            isLeftOut(record) ? [] : (oldest(namedBy(record, now)) ?? []),
-          )
-          return heights.length === 0 ? undefined : quorumTip(heights, majorityOf(heights.length))
-        }
-        const show = (name: string) => metrics.gatewayQuarantined.set({ gateway: name }, isLeftOut(of(name)) ? 1 : 0)
-        const paces = new Map<string, Effect.Effect<LimiterPace>>()
-        let known: HeadKnown = {}
-        const all = Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          for (const name of names) {
-            const record = of(name)
-            beginBy(record, now)
-            if (now - (record.quarantine?.since ?? now) >= quarantineMillis) record.quarantine = undefined
-            show(name)
-          }
-          const newest = tip(now)
-          return yield* Effect.forEach(names, (name) =>
-            Effect.map(paces.get(name) ?? Effect.undefined, (pace) =>
-              view({ name, record: of(name), newest, now, pace }),
-            ),
-          )
-        })
-        const chain = (name: string, other: string | undefined, now: number) => {
+export class Health extends Context.Service<Health>()("cofferer/gateway/Health", {
+  make: Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
+    const metrics = yield* Metrics
+    const records = new Map(names.map((name) => [name, fresh()]))
+    const of = (name: string): Notes => records.get(name) ?? fresh()
+    const isLeftOut = ({ quarantine, other, stray }: Notes) => (quarantine ?? other ?? stray) !== undefined
+    /** The block by which lag is measured: the highest that a majority has reached. */
+    const tip = (now: number) => {
+      const heights = [...records.values()].flatMap((record) =>
+        isLeftOut(record) ? [] : (oldest(namedBy(record, now)) ?? []),
+      )
+      return heights.length === 0 ? undefined : quorumTip(heights, majorityOf(heights.length))
+    }
+    const show = (name: string) => metrics.gatewayQuarantined.set({ gateway: name }, isLeftOut(of(name)) ? 1 : 0)
+    const paces = new Map<string, Effect.Effect<LimiterPace>>()
+    let known: HeadKnown = {}
+    const all = Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      for (const name of names) {
+        const record = of(name)
+        beginBy(record, now)
+        if (now - (record.quarantine?.since ?? now) >= quarantineMillis) record.quarantine = undefined
+        show(name)
+      }
+      const newest = tip(now)
+      return yield* Effect.forEach(names, (name) =>
+        Effect.map(paces.get(name) ?? Effect.undefined, (pace) => view({ name, record: of(name), newest, now, pace })),
+      )
+    })
+    const chain = (name: string, other: string | undefined, now: number) => {
+      const record = of(name)
+      const before = record.other
+      if (other === undefined && before === undefined) return
+      record.other = other === undefined ? undefined : { chainId: other, since: before?.since ?? now }
+      record.chain = undefined
+      record.rows = undefined
+      record.timed = []
+      record.stray = undefined
+      show(name)
+    }
+    const now = Clock.currentTimeMillis
+    return {
+      /** Sets the source that reports bans by the gateway; a later one replaces it. */
+      follow: (name: string, pace: Effect.Effect<LimiterPace>) => Effect.sync(() => paces.set(name, pace)),
+      note: (name: string, ended: Ended) =>
+        Effect.map(now, (at) => {
           const record = of(name)
-          const before = record.other
-          if (other === undefined && before === undefined) return
-          record.other = other === undefined ? undefined : { chainId: other, since: before?.since ?? now }
-          record.chain = undefined
-          record.rows = undefined
-          record.timed = []
-          record.stray = undefined
+          noteEnd(record, ended, at)
+          const { mark, date } = ended
+          if (mark !== undefined) record.rows = { ...mark, at }
+          // Where it never names a block, its own time stands for the block's.
+          const time = mark?.timestamp ?? (record.rows === undefined ? date : undefined)
+          if (time !== undefined) record.timed = noteBlock(record.timed, { blockAt: millisOf(time), at })
+        }),
+      noteHeight: (name: string, height: bigint) =>
+        Effect.map(now, (at) => {
+          of(name).chain = { height, at }
+        }),
+      /** It is on that other chain, or on ours again (undefined): heights of two chains do not compare. */
+      noteChain: (name: string, otherChain: string | undefined) => Effect.map(now, (at) => chain(name, otherChain, at)),
+      /** Its answers count for nothing for a while: it contradicted the others. */
+      quarantine: (name: string, detail: string) =>
+        Effect.map(now, (since) => {
+          of(name).quarantine = { since, detail }
           show(name)
-        }
-        const now = Clock.currentTimeMillis
-        return Health.of({
-          follow: (name, pace) => Effect.sync(() => paces.set(name, pace)),
-          note: (name, ended) =>
-            Effect.map(now, (at) => {
-              const record = of(name)
-              noteEnd(record, ended, at)
-              const { mark, date } = ended
-              if (mark !== undefined) record.rows = { ...mark, at }
-              // Where it never names a block, its own time stands for the block's.
-              const time = mark?.timestamp ?? (record.rows === undefined ? date : undefined)
-              if (time !== undefined) record.timed = noteBlock(record.timed, { blockAt: millisOf(time), at })
-            }),
-          noteHeight: (name, height) =>
-            Effect.map(now, (at) => {
-              of(name).chain = { height, at }
-            }),
-          noteChain: (name, otherChain) => Effect.map(now, (at) => chain(name, otherChain, at)),
-          quarantine: (name, detail) =>
-            Effect.map(now, (since) => {
-              of(name).quarantine = { since, detail }
-              show(name)
-            }),
-          noteStray: (name, why) =>
-            Effect.sync(() => {
-              of(name).stray = why
-              show(name)
-            }),
-          judgeBy: (next) =>
-            Effect.sync(() => {
-              known = next
-            }),
-          known: Effect.sync(() => known),
-          rows: (name) => Effect.sync(() => of(name).rows),
-          all,
-          ranked: Effect.map(all, (views) =>
-            views.toSorted((a, b) => rank[a.state] - rank[b.state]).map(({ name }) => name),
-          ),
-        })
-      }),
-    )
+        }),
+      /** One of several whose head does not fit is left out; undefined: it fits. */
+      noteStray: (name: string, why: string | undefined) =>
+        Effect.sync(() => {
+          of(name).stray = why
+          show(name)
+        }),
+      /** Sets the known state of the chain, by which row headers are judged. */
+      judgeBy: (next: HeadKnown) =>
+        Effect.sync(() => {
+          known = next
+        }),
+      known: Effect.sync(() => known),
+      /** The block that the gateway's row headers named last; undefined where it has none. */
+      rows: (name: string) => Effect.sync((): BlockMark | undefined => of(name).rows),
+      /** In the order in which the gateways are configured. */
+      all,
+      /** Names, the best first: healthy ones in the order of the configuration, then the others. */
+      ranked: Effect.map(all, (views) =>
+        views.toSorted((a, b) => rank[a.state] - rank[b.state]).map(({ name }) => name),
+      ),
+    }
+  }),
+}) {
+  static readonly layer = (names: ReadonlyArray<string>) => Layer.effect(Health, Health.make(names))
 }
 
 const rank: Readonly<Record<GatewayState, number>> = { up: 0, lagging: 1, down: 2, quarantined: 3, banned: 4 }

@@ -180,25 +180,6 @@ export interface Turn {
   readonly sentAt: number | undefined
 }
 
-/** Keeps the rate of requests to one gateway far below its limit. */
-export interface Limiter {
-  /**
-   * Runs the request once it is its turn: writes first, then by priority, one read of a name at a time. Fails as
-   * RateLimited where the wait would be too long, as Banned during a ban; nothing was sent then.
-   */
-  readonly pass: <A, R>(
-    ask: TurnRequest,
-    send: Effect.Effect<A, GatewayReason, R>,
-  ) => Effect.Effect<A, GatewayReason, R>
-  /** Waits for the turn of a write. A turn that is not used delays all other requests. */
-  readonly takeTurn: Effect.Effect<Turn, GatewayReason>
-  /** Runs the write whose turn was taken, at once. Fails as Banned if the gateway banned us meanwhile. */
-  readonly use: <A, R>(turn: Turn, send: Effect.Effect<A, GatewayReason, R>) => Effect.Effect<A, GatewayReason, R>
-  /** Applies the limits in an answer's headers, whose names are in lower case. */
-  readonly applyHeaders: (headers: Readonly<Record<string, string | undefined>>) => Effect.Effect<void>
-  readonly pace: Effect.Effect<LimiterPace>
-}
-
 /** Longest wait of a write. Its caller read the newest block before, and must read it again rather than send late. */
 const writeWaitMillisMax = 2_000
 
@@ -226,34 +207,43 @@ interface State {
 
 const nowMillis = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / 1e6)
 
-export const makeLimiter = (options: LimiterOptions): Effect.Effect<Limiter> =>
-  Effect.map(nowMillis, (start): Limiter => {
+/** Keeps the rate of requests to one gateway far below its limit. */
+export const makeLimiter = (options: LimiterOptions) =>
+  Effect.map(nowMillis, (start) => {
     const state: State = { budget: makeBudget(options.requestsPerSecond, start), waiting: [], reading: new Map() }
-    const pass: Limiter["pass"] = (ask, send) =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(queue(state, options, ask), (waiter) =>
-          restore(turn(state, waiter)).pipe(
-            Effect.andThen(restore(send)),
-            Effect.onExit((exit) => leave(state, waiter, exit)),
+    return {
+      /**
+       * Runs the request once it is its turn: writes first, then by priority, one read of a name at a time. Fails as
+       * RateLimited where the wait would be too long, as Banned during a ban; nothing was sent then.
+       */
+      pass: <A, R>(ask: TurnRequest, send: Effect.Effect<A, GatewayReason, R>) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.flatMap(queue(state, options, ask), (waiter) =>
+            restore(turn(state, waiter)).pipe(
+              Effect.andThen(restore(send)),
+              Effect.onExit((exit) => leave(state, waiter, exit)),
+            ),
           ),
         ),
-      )
-    return {
-      pass,
+      /** Waits for the turn of a write. A turn that is not used delays all other requests. */
       takeTurn: Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(queue(state, options, { read: undefined }), (waiter) =>
           restore(turn(state, waiter)).pipe(
             Effect.onError((cause) => leave(state, waiter, Exit.failCause(cause))),
-            Effect.as(waiter),
+            Effect.as(waiter as Turn),
           ),
         ),
       ),
-      use: (taken, send) =>
+      /** Runs the write whose turn was taken, at once. Fails as Banned if the gateway banned us meanwhile. */
+      use: <A, R>(taken: Turn, send: Effect.Effect<A, GatewayReason, R>) =>
         Effect.andThen(notBanned(state), send).pipe(Effect.onExit((exit) => learn(state, taken, exit))),
-      applyHeaders: (headers) => Effect.map(nowMillis, (now) => applyHeaders(state.budget, headers, now)),
+      /** Applies the limits in an answer's headers, whose names are in lower case. */
+      applyHeaders: (headers: Readonly<Record<string, string | undefined>>) =>
+        Effect.map(nowMillis, (now) => applyHeaders(state.budget, headers, now)),
       pace: Effect.map(nowMillis, (now) => paceOf(state, now)),
     }
   })
+export type Limiter = Effect.Success<ReturnType<typeof makeLimiter>>
 
 const queue = Effect.fnUntraced(function* (state: State, options: LimiterOptions, ask: TurnRequest) {
   const now = yield* nowMillis

@@ -34,31 +34,24 @@ const patienceMillis = 30_000
  * Compares our rows with the balances that the gateway itself lists: after each start, each time after the rows had
  * fallen behind, and on a schedule. A difference seen twice is a mismatch, and ends after two agreements.
  */
-export class Reconciliation extends Context.Service<
-  Reconciliation,
-  {
-    /** Begins a comparison now, whenever the next one were due. Returns how many were brought to an end before. */
-    readonly request: Effect.Effect<number>
-    readonly count: Effect.Effect<number>
-    readonly run: <A, E, R>(use: (memory: Comparison) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  }
->()("cofferer/poller/Reconciliation") {
-  static readonly layer = Layer.effect(
-    Reconciliation,
-    Effect.gen(function* () {
-      const lock = yield* Semaphore.make(1)
-      const memory = newComparison()
-      return Reconciliation.of({
-        request: Effect.sync(() => {
-          memory.dueAt = 0
-          memory.isBehind = false
-          return memory.count
-        }),
-        count: Effect.sync(() => memory.count),
-        run: (use) => lock.withPermits(1)(Effect.suspend(() => use(memory))),
-      })
-    }),
-  )
+export class Reconciliation extends Context.Service<Reconciliation>()("cofferer/poller/Reconciliation", {
+  make: Effect.gen(function* () {
+    const lock = yield* Semaphore.make(1)
+    const memory = newComparison()
+    return {
+      /** Begins a comparison now, whenever the next one were due. Returns how many were brought to an end before. */
+      request: Effect.sync(() => {
+        memory.dueAt = 0
+        memory.isBehind = false
+        return memory.count
+      }),
+      count: Effect.sync(() => memory.count),
+      run: <A, E, R>(use: (memory: Comparison) => Effect.Effect<A, E, R>) =>
+        lock.withPermits(1)(Effect.suspend(() => use(memory))),
+    }
+  }),
+}) {
+  static readonly layer = Layer.effect(Reconciliation, Reconciliation.make)
 }
 
 /** One step, which waits for nothing but answers. Several of them make a comparison, with newer rows between them. */
