@@ -15,7 +15,7 @@ import {
   txVersions,
   verifySignature,
 } from "../../tx/Transaction.ts"
-import { type Link, LinkRow } from "./archive.ts"
+import { LinkRow } from "./archive.ts"
 import { EntryRow, entryHash } from "./Journal.ts"
 import { type Proven, provenOf, type Recorded, recordedOf } from "./proven.ts"
 import { type EntryChain, statementOf } from "./receipt.ts"
@@ -180,11 +180,7 @@ const chainProblem = ({ entries, links }: EntryChain): string | undefined => {
   })
 }
 
-const attemptProblem = (
-  attempt: ReceiptAttempt,
-  statement: Statement,
-  { entries, links }: EntryChain,
-): string | undefined => {
+const attemptProblem = (attempt: ReceiptAttempt, statement: Statement, { entries }: EntryChain): string | undefined => {
   const { chainId, party, signature } = attempt
   const bytes = hexBytes(attempt.inputData)
   const wrong = (what: string) => `attempt ${attempt.k}: ${what}`
@@ -196,7 +192,7 @@ const attemptProblem = (
   if (transferId(String(signature)) !== attempt.transferId) return wrong("the transfer id is not of the signature")
   const recorded = recordedOf(attempt, entries)
   const problem =
-    commandProblem(bytes, attempt, statement, links) ??
+    commandProblem(bytes, attempt, statement) ??
     (typeof recorded === "string" ? recorded : undefined) ??
     (typeof recorded === "object" ? signerProblem(attempt, recorded) : undefined) ??
     firstOf(attempt.works, (work) => workProblem(work, attempt, bytes, chainId))
@@ -219,13 +215,11 @@ const signerProblem = ({ permit }: ReceiptAttempt, { policy, line, approval }: R
 const hexBytes = (hex: unknown): Uint8Array | undefined =>
   typeof hex === "string" && /^([0-9a-f]{2})+$/.test(hex) ? Uint8Array.from(Buffer.from(hex, "hex")) : undefined
 
-/** Checks that the signed bytes are the stated payment and carry the journal's hash, where they can. */
-const commandProblem = (
-  bytes: Uint8Array,
-  attempt: ReceiptAttempt,
-  { payment }: Statement,
-  links: ReadonlyArray<Link>,
-): string | undefined => {
+/**
+ * Checks that the signed bytes are the stated payment and carry a hash of the journal, where they can; `recordedOf`
+ * compares the hash.
+ */
+const commandProblem = (bytes: Uint8Array, attempt: ReceiptAttempt, { payment }: Statement): string | undefined => {
   const data = Result.getOrUndefined(decodeInputData(bytes))
   const wanted = payment.command === undefined ? commandTags.transfer : commandTags.withdraw
   if (data === undefined || data.command._tag !== wanted) return `the signed command is no ${wanted.toLowerCase()}`
@@ -239,7 +233,8 @@ const commandProblem = (
   const other = is.find(([, signed, stated]) => signed !== stated)
   if (other !== undefined)
     return `the ${other[0]} in the signed command is ${String(other[1])}, not ${String(other[2])}`
-  return command._tag === "Transfer" ? journalProblem(command.reference, links) : undefined
+  const isUnnamed = command._tag === "Transfer" && readReference(command.reference) === undefined
+  return isUnnamed ? "the signed command does not carry the journal's hash" : undefined
 }
 
 type Part = readonly [string, unknown, unknown]
@@ -268,15 +263,6 @@ const withdrawalParts = (
   ["asset", command.asset, payment.assetId],
   ["amount", String(command.amount), payment.units],
 ]
-
-/** A transfer's reference names the journal that it was signed on. */
-const journalProblem = (text: string, links: ReadonlyArray<Link>): string | undefined => {
-  const reference = readReference(text)
-  if (reference === undefined) return "the signed command does not carry the journal's hash"
-  const first = links[0]
-  const hash = reference.seq + 1 === first?.seq ? first.prev : links.find((link) => link.seq === reference.seq)?.hash
-  return hash === reference.hash ? undefined : `it was signed on another journal at entry ${reference.seq}`
-}
 
 const workProblem = (
   work: ReceiptAttempt["works"][number],
