@@ -208,11 +208,7 @@ const reconcile = Effect.fnUntraced(function* (options: ControlServerOptions) {
   return json(yield* reconcileNow(options, Effect.andThen(signals.wake("balances"), Effect.sleep(pollMillis))))
 })
 
-const wake = Effect.gen(function* () {
-  const signals = yield* Signals
-  yield* signals.wake("engine")
-  yield* signals.wake("submitter")
-})
+const wake = Effect.flatMap(Signals, (signals) => signals.wake("engine", "submitter"))
 
 /** A verb of the socket: decodes the body, then performs it. `id` is that of the path, or empty. */
 const verb =

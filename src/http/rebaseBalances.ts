@@ -140,8 +140,7 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
   const body = { party, asset, accounts, rows, since, until, by, reason: asked.reason }
   yield* (yield* Journal).append({ kind: "rebase", subject: "balances", body })
   yield* (yield* Reconciliation).request
-  const signals = yield* Signals
-  for (const topic of ["engine", "balances", "backfill"] as const) yield* signals.wake(topic)
+  yield* (yield* Signals).wake("engine", "balances", "backfill")
   const subject = `${asked.party}/${asked.asset}`
   yield* logEvent("balances rebased", {
     account: subject,

@@ -228,14 +228,13 @@ const announceReload = Effect.fnUntraced(function* (
   parts: ReadonlyArray<string>,
 ) {
   const metrics = yield* Metrics
-  const signals = yield* Signals
   const { name, rules, policy } = next.treasury
   metrics.configReloaded.set({ treasury: name }, 1)
   for (const { name: rule } of rules) {
     for (const decision of ["act", "hold", "error"]) metrics.ruleEvaluations.inc({ treasury: name, rule, decision }, 0)
   }
   yield* setHashMetrics(next)
-  for (const loop of ["engine", "submitter", "balances"] as const) yield* signals.wake(loop)
+  yield* (yield* Signals).wake("engine", "submitter", "balances")
   yield* logEvent("configuration reloaded", { parts, author, policy: policy.digest })
 })
 

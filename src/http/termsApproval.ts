@@ -184,8 +184,7 @@ const putFileInForce = Effect.fnUntraced(function* (why: string, end?: "in force
   })
   yield* config.replace(inForce, writeAtomically(write))
   yield* logEvent("terms in force", { terms, reason: why })
-  const signals = yield* Signals
-  for (const loop of ["engine", "submitter", "balances"] as const) yield* signals.wake(loop)
+  yield* (yield* Signals).wake("engine", "submitter", "balances")
 })
 
 const pageOnTerms = Effect.fnUntraced(function* (terms: string, treasury: string, detail: string) {

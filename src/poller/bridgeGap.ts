@@ -51,8 +51,7 @@ export const bridgeGap = Effect.fnUntraced(function* (
       yield* observations.backfillBetween(until, reached.timestamp)
     }),
   )
-  const signals = yield* Signals
-  for (const topic of ["engine", "backfill", "alerts"] as const) yield* signals.wake(topic)
+  yield* (yield* Signals).wake("engine", "backfill", "alerts")
   return true
 })
 
@@ -104,7 +103,6 @@ export const beginAnew = Effect.fnUntraced(function* (
       yield* settings.forget(anewKey)
     }),
   )
-  const signals = yield* Signals
-  for (const topic of ["engine", "alerts"] as const) yield* signals.wake(topic)
+  yield* (yield* Signals).wake("engine", "alerts")
   return "begun" as const
 })

@@ -107,8 +107,7 @@ const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: 
   yield* logEvent("chain accepted again", { chainId, detail: words })
   // From this one on answers are judged by the new chain; where it cannot be had, from the next.
   yield* Effect.result((yield* GatewayReader).head)
-  const signals = yield* Signals
-  for (const loop of ["balances", "submitter", "confirm", "reconcile"] as const) yield* signals.wake(loop)
+  yield* (yield* Signals).wake("balances", "submitter", "confirm", "reconcile")
 })
 
 /**

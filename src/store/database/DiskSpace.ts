@@ -77,7 +77,5 @@ export const watchDiskSpace = Effect.fnUntraced(function* () {
   const detail = room.free === undefined ? "the disk takes writes" : `${bytesText(room.free)} are free again`
   yield* (yield* Controls).release(reason, detail)
   yield* logEvent("payments resumed", { scope: reason, author: "disk space", reason: detail })
-  const signals = yield* Signals
-  yield* signals.wake("engine")
-  yield* signals.wake("submitter")
+  yield* (yield* Signals).wake("engine", "submitter")
 })

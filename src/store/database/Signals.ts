@@ -9,8 +9,9 @@ export class Signals extends Context.Service<Signals>()("cofferer/store/Signals"
     const queues = new Map<Topic, Queue.Queue<void>>()
     for (const topic of topics) queues.set(topic, yield* Queue.sliding<void>(1))
     return {
-      /** Wakes the loop of the topic, now or at its next wait. Many signals before one wait are one. */
-      wake: (topic: Topic) => Queue.offer(queues.get(topic)!, undefined).pipe(Effect.asVoid),
+      /** Wakes the loops of the topics, now or at their next wait. Many signals before one wait are one. */
+      wake: (...loops: ReadonlyArray<Topic>) =>
+        Effect.forEach(loops, (topic) => Queue.offer(queues.get(topic)!, undefined), { discard: true }),
       /** Returns at a signal, or after the given milliseconds. */
       wait: (topic: Topic, millis: number) =>
         Queue.take(queues.get(topic)!).pipe(Effect.timeoutOption(Duration.millis(millis)), Effect.asVoid),
