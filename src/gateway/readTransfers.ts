@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, type Schema } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { GatewayError } from "./GatewayError.ts"
 import { paginationParameters } from "./readRows.ts"
@@ -56,93 +56,72 @@ export interface TransferReader {
 }
 
 export const makeTransferReader = (transport: Transport): TransferReader => ({
-  transfer: Effect.fn("GatewayReader.transfer")((id) => sightingOf(transport, id, transferById(transport, id))),
-  transfersFrom: Effect.fn("GatewayReader.transfersFrom")((publicKey, from) =>
-    list(publicKey, from, (after) => transfersPage(transport, publicKey, after)),
+  transfer: Effect.fn("GatewayReader.transfer")((id) =>
+    sightingOf(transport, "transfer", id, TransferAnswer, ({ transferNode }) => transferNode),
   ),
-  withdrawal: Effect.fn("GatewayReader.withdrawal")((id) => sightingOf(transport, id, withdrawalById(transport, id))),
+  transfersFrom: Effect.fn("GatewayReader.transfersFrom")((publicKey, from) => {
+    const direction = ["direction", "TRANSFER_DIRECTION_TRANSFER_FROM"] as const
+    const filter = [["pubkey", publicKey] as const, direction]
+    return list(
+      publicKey,
+      from,
+      pageOfKind(transport, "transfers", filter, TransfersAnswer, (found) => found.transfers),
+    )
+  }),
+  withdrawal: Effect.fn("GatewayReader.withdrawal")((id) =>
+    sightingOf(transport, "withdrawal", id, WithdrawalAnswer, ({ withdrawal }) => withdrawal),
+  ),
   withdrawalsFrom: Effect.fn("GatewayReader.withdrawalsFrom")((publicKey, from) =>
-    list(publicKey, from, (after) => withdrawalsPage(transport, publicKey, after)),
+    list(
+      publicKey,
+      from,
+      pageOfKind(transport, "withdrawals", [["partyId", publicKey]], WithdrawalsAnswer, (found) => found.withdrawals),
+    ),
   ),
 })
 
-interface One {
-  readonly value: ObservedTransfer
-  readonly mark: BlockMark | undefined
-}
-
-const transferById = (transport: Transport, id: string): Effect.Effect<One, GatewayError> =>
-  transport
-    .request({
-      operation: "transfer",
-      path: `/api/v2/transfer/${encodeURIComponent(id)}`,
-      schema: TransferAnswer,
-      priority: "urgent",
-    })
-    .pipe(Effect.map(({ value: { transferNode }, mark }) => ({ value: transferNode, mark })))
-
-const withdrawalById = (transport: Transport, id: string): Effect.Effect<One, GatewayError> =>
-  transport
-    .request({
-      operation: "transfer",
-      title: "withdrawal",
-      path: `/api/v2/withdrawal/${encodeURIComponent(id)}`,
-      schema: WithdrawalAnswer,
-      priority: "urgent",
-    })
-    .pipe(Effect.map(({ value: { withdrawal }, mark }) => ({ value: withdrawal, mark })))
-
-const sightingOf = (
+/** One transfer or withdrawal, as its route answers. */
+const sightingOf = <A>(
   transport: Transport,
+  title: "transfer" | "withdrawal",
   id: string,
-  asked: Effect.Effect<One, GatewayError>,
-): Effect.Effect<TransferSighting, GatewayError> =>
-  asked.pipe(
-    Effect.flatMap(({ value, mark }) =>
-      value.id === id
-        ? Effect.succeed<TransferSighting>({ found: value, mark, gateway: transport.gateway, agreed: true })
-        : Effect.fail(
-            new GatewayError({
-              gateway: transport.gateway,
-              operation: "transfer",
-              reason: { _tag: "Unreadable", detail: "answered with another transfer than was asked for" },
-            }),
-          ),
-    ),
+  schema: Schema.ConstraintDecoder<A>,
+  rowIn: (answer: A) => ObservedTransfer,
+): Effect.Effect<TransferSighting, GatewayError> => {
+  const { gateway } = transport
+  const path = `/api/v2/${title}/${encodeURIComponent(id)}`
+  return transport.request({ operation: "transfer", title, path, schema, priority: "urgent" }).pipe(
+    Effect.flatMap(({ value, mark }) => {
+      const found = rowIn(value)
+      if (found.id === id) return Effect.succeed<TransferSighting>({ found, mark, gateway, agreed: true })
+      const detail = "answered with another transfer than was asked for"
+      return Effect.fail(new GatewayError({ gateway, operation: "transfer", reason: { _tag: "Unreadable", detail } }))
+    }),
     Effect.catchReason("GatewayError", "NotFound", ({ mark }) =>
-      Effect.succeed<TransferSighting>({ found: undefined, mark, gateway: transport.gateway, agreed: true }),
+      Effect.succeed<TransferSighting>({ found: undefined, mark, gateway, agreed: true }),
     ),
   )
+}
 
-const behind = (after: string | undefined) => paginationParameters({ first: pageSize, after, newestFirst: false })
-
-const ofKey = (publicKey: string) =>
-  [
-    ["pubkey", publicKey],
-    ["direction", "TRANSFER_DIRECTION_TRANSFER_FROM"],
-  ] as const
-
-const transfersPage = (transport: Transport, publicKey: string, after: string | undefined) =>
-  transport
-    .request({
-      operation: "transfer",
-      title: "transfers",
-      path: "/api/v2/transfers",
-      query: [...ofKey(publicKey), ...behind(after)],
-      schema: TransfersAnswer,
-    })
-    .pipe(Effect.map(({ value, mark }) => pageOf(value.transfers, mark)))
-
-const withdrawalsPage = (transport: Transport, publicKey: string, after: string | undefined) =>
-  transport
-    .request({
-      operation: "transfer",
-      title: "withdrawals",
-      path: "/api/v2/withdrawals",
-      query: [["partyId", publicKey], ...behind(after)],
-      schema: WithdrawalsAnswer,
-    })
-    .pipe(Effect.map(({ value, mark }) => pageOf(value.withdrawals, mark)))
+/** Reads pages of the transfers or withdrawals of a key, oldest first. */
+const pageOfKind =
+  <A>(
+    transport: Transport,
+    title: "transfers" | "withdrawals",
+    filter: ReadonlyArray<readonly [string, string]>,
+    schema: Schema.ConstraintDecoder<A>,
+    rowsIn: (answer: A) => Parameters<typeof pageOf<ObservedTransfer>>[0],
+  ) =>
+  (after: string | undefined) =>
+    transport
+      .request({
+        operation: "transfer",
+        title,
+        path: `/api/v2/${title}`,
+        query: [...filter, ...paginationParameters({ first: pageSize, after, newestFirst: false })],
+        schema,
+      })
+      .pipe(Effect.map(({ value, mark }) => pageOf(rowsIn(value), mark)))
 
 /**
  * Walks from the oldest row on: a transfer that changes meanwhile moves to the end, where it is met again, so that a
