@@ -52,17 +52,8 @@ type WhyAnswer = RuleAnswer | AlertAnswer | NotifyAnswer
 /** Answers to "why", by the query; undefined while one is awaited. */
 const opened = new Map<string, WhyAnswer | undefined>()
 
-const whyOf = (r: RuleView) =>
-  String(
-    new URLSearchParams(
-      r.kind === "notify" || r.subject === ""
-        ? [["name", r.name]]
-        : [
-            ["name", r.name],
-            ["subject", r.subject],
-          ],
-    ),
-  )
+const whyOf = ({ name, kind, subject }: RuleView) =>
+  String(new URLSearchParams(kind === "notify" || subject === "" ? { name } : { name, subject }))
 
 const askWhy = async (query: string) => {
   try {
@@ -136,13 +127,13 @@ const Why = ({ answer }: { readonly answer: WhyAnswer | undefined }) => {
   return html`<div class="why"><p>${lastText(answer.last)}</p></div>`
 }
 
-/** How grave a firing rule is, readable without colour. */
-const firing = { page: "✕", ticket: "!", info: "●" } as const
+/** How grave an alert is, readable without colour. */
+const alertSigns = { page: "✕", ticket: "!", info: "●" } as const
 
 const Rule = (r: RuleView) => {
   const query = whyOf(r)
   return html`
-  <li><b>${r.name}</b> <small>${r.kind}${r.subject === "" ? "" : ` ${r.subject}`}</small> <em class=${`word ${r.fires ?? (r.trial ? "trial" : r.state)}`}>${r.fires !== null ? `${firing[r.fires]} ${r.fires}` : r.trial ? "on trial" : ruleWord(r)}</em>
+  <li><b>${r.name}</b> <small>${r.kind}${r.subject === "" ? "" : ` ${r.subject}`}</small> <em class=${`word ${r.fires ?? (r.trial ? "trial" : r.state)}`}>${r.fires !== null ? `${alertSigns[r.fires]} ${r.fires}` : r.trial ? "on trial" : ruleWord(r)}</em>
     <div><button class="sentence" aria-expanded=${opened.has(query)} title="show every check" onClick=${toggle(query)}>${r.sentence}</button></div>
     ${opened.has(query) ? html`<${Why} answer=${opened.get(query)} />` : ""}</li>`
 }
@@ -171,8 +162,6 @@ const Intent = (i: IntentView) => html`
       ${i.attempts.map((a) => (a.txHash === null ? "" : html` <button title=${`copy ${a.txHash}`} onClick=${copy(a.txHash)}>tx ${a.txHash.slice(0, 8)}</button>`))}</td>
     <td class="time">${i.createdAt.slice(5, 19).replace("T", " ")}</td>
   </tr>`
-
-const alertSigns = { page: "✕", ticket: "!", info: "●" } as const
 
 const stateText = ({ state, ackedBy }: AlertView) => (state === "acknowledged" ? `taken over by ${ackedBy}` : state)
 
