@@ -3,7 +3,7 @@ import type { Statement } from "effect/sql"
 import { type Alert, isFactName } from "../../domain/alerts/Alert.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
-import { change, Sql } from "../database/Sql.ts"
+import { Sql } from "../database/Sql.ts"
 import { storeError } from "../database/StoreError.ts"
 import {
   type EndedKey,
@@ -241,18 +241,15 @@ const makeRaise = (sql: Sql, { receiversFor, grouping }: Receiving) => {
     }
     return true
   })
-  return Effect.fn("AlertQueue.raise")(
-    function* (alert: Alert) {
-      const { dedup, resolves = [] } = alert
-      const standing = yield* standingDedups(sql, resolves)
-      const parts = standing.length === 0 ? [resolves] : Arr.chunksOf(standing, keysMax)
-      const isNew = yield* Effect.forEach(parts, (part, n) =>
-        raiseOne({ ...alert, dedup: n === 0 ? dedup : `${dedup}/${n}`, resolves: part }),
-      )
-      return isNew.includes(true)
-    },
-    (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.raise")),
-  )
+  return Effect.fn("AlertQueue.raise")(function* (alert: Alert) {
+    const { dedup, resolves = [] } = alert
+    const standing = yield* standingDedups(sql, resolves)
+    const parts = standing.length === 0 ? [resolves] : Arr.chunksOf(standing, keysMax)
+    const isNew = yield* Effect.forEach(parts, (part, n) =>
+      raiseOne({ ...alert, dedup: n === 0 ? dedup : `${dedup}/${n}`, resolves: part }),
+    )
+    return isNew.includes(true)
+  }, sql.durable("AlertQueue.raise"))
 }
 
 /**
@@ -326,17 +323,14 @@ export class AlertQueue extends Context.Service<AlertQueue>()("cofferer/store/Al
       setAside: ({ seq, receiver }: Delivery) =>
         sql.write`UPDATE deliveries SET aside = 1 WHERE alert = ${seq} AND receiver = ${receiver}`.pipe(
           Effect.asVoid,
-          change(sql, "AlertQueue.setAside"),
+          sql.change("AlertQueue.setAside"),
         ),
       /** Notes that the receiver takes nothing: all that is not set aside waits. */
-      postpone: Effect.fnUntraced(
-        function* (receiver: string, next_at: number) {
-          const updated_at = yield* Clock.currentTimeMillis
-          yield* sql.write`UPDATE deliveries SET ${sql.update({ next_at, updated_at })}
+      postpone: Effect.fnUntraced(function* (receiver: string, next_at: number) {
+        const updated_at = yield* Clock.currentTimeMillis
+        yield* sql.write`UPDATE deliveries SET ${sql.update({ next_at, updated_at })}
             WHERE state = 'pending' AND aside = 0 AND receiver = ${receiver}`
-        },
-        change(sql, "AlertQueue.postpone"),
-      ),
+      }, sql.change("AlertQueue.postpone")),
       /**
        * Notes a try before it is made: while the store takes no writes, no receiver gets the same message repeatedly.
        */

@@ -5,7 +5,6 @@ import { dayMillis, hasElapsed } from "../../domain/Time.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
-import { storeError } from "../database/StoreError.ts"
 import type { HasRule } from "./allClears.ts"
 import { isSilencing, silencesAt } from "./silences.ts"
 
@@ -59,25 +58,22 @@ export const makeReminders = Effect.gen(function* () {
     const isAudible = (row: Open) => !silences.some((silence) => isSilencing(silence, row))
     return dueOf(rows.filter(isAudible), reminders, now)
   })
-  const remind = Effect.fnUntraced(
-    function* (reminders: Reminders) {
-      const now = yield* Clock.currentTimeMillis
-      const { again, more } = yield* due(reminders, now)
-      for (const { seq, receiver, state } of again) {
-        // What was held back is no repetition, and its tries show that it may have arrived all the same.
-        const kept = state === "silenced" ? 1 : 0
-        yield* sql.write`UPDATE deliveries SET state = 'pending', tries = tries * ${kept}, aside = 0,
+  const remind = Effect.fnUntraced(function* (reminders: Reminders) {
+    const now = yield* Clock.currentTimeMillis
+    const { again, more } = yield* due(reminders, now)
+    for (const { seq, receiver, state } of again) {
+      // What was held back is no repetition, and its tries show that it may have arrived all the same.
+      const kept = state === "silenced" ? 1 : 0
+      yield* sql.write`UPDATE deliveries SET state = 'pending', tries = tries * ${kept}, aside = 0,
           round = round + 1 - ${kept}, next_at = ${now}, updated_at = ${now}
           WHERE alert = ${seq} AND receiver = ${receiver}`
-      }
-      for (const { seq, receiver } of more) {
-        const row = { alert: seq, receiver, state: "pending", next_at: now, updated_at: now }
-        yield* sql.write`INSERT INTO deliveries ${sql.insert(row)} ON CONFLICT DO NOTHING`
-      }
-      return again.length + more.length > 0
-    },
-    (effect) => effect.pipe(sql.withTransaction, storeError("Alerts.remind")),
-  )
+    }
+    for (const { seq, receiver } of more) {
+      const row = { alert: seq, receiver, state: "pending", next_at: now, updated_at: now }
+      yield* sql.write`INSERT INTO deliveries ${sql.insert(row)} ON CONFLICT DO NOTHING`
+    }
+    return again.length + more.length > 0
+  }, sql.durable("Alerts.remind"))
   // Asked each second where mostly none is: that must not take the write lock.
   return Effect.fnUntraced(function* (reminders: Reminders) {
     const { again, more } = yield* due(reminders, yield* Clock.currentTimeMillis)

@@ -1,7 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
 import { rowsOf } from "../database/columns.ts"
 import { Sql } from "../database/Sql.ts"
-import { storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 import { resolvedAlert, resolvedKeys } from "./endedKeys.ts"
 
@@ -92,7 +91,7 @@ export const acknowledge = Effect.fn("Alerts.acknowledge")(
       body: { detail: `acknowledged by ${by}: ${reason}` },
     })
   },
-  (effect) => Effect.flatMap(Sql, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.acknowledge"))),
+  (effect) => Effect.flatMap(Sql, (sql) => sql.durable("Alerts.acknowledge")(effect)),
 )
 
 /**
@@ -132,5 +131,5 @@ export const resend = Effect.fn("Alerts.resend")(
     }
     return all.map((alert) => alert.seq)
   },
-  (effect) => Effect.flatMap(Sql, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.resend"))),
+  (effect) => Effect.flatMap(Sql, (sql) => sql.durable("Alerts.resend")(effect)),
 )

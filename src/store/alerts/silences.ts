@@ -1,8 +1,7 @@
 import { Clock, Effect, Schema } from "effect"
 import type { AlertName } from "../../domain/alerts/catalogue.ts"
 import { rowsOf } from "../database/columns.ts"
-import { change, Sql } from "../database/Sql.ts"
-import { storeError } from "../database/StoreError.ts"
+import { Sql } from "../database/Sql.ts"
 
 const SilenceRow = Schema.Struct({
   id: Schema.Int,
@@ -53,7 +52,7 @@ export const endSilence = Effect.fnUntraced(
       (yield* sql.write`UPDATE silences SET until = ${now} WHERE id = ${id} AND until > ${now} RETURNING id`).length > 0
     )
   },
-  (effect) => Effect.flatMap(Sql, (sql) => effect.pipe(change(sql, "Alerts.endSilence"))),
+  (effect) => Effect.flatMap(Sql, (sql) => sql.change("Alerts.endSilence")(effect)),
 )
 
 /** Silences alerts, and what of them waits for a receiver. */
@@ -68,5 +67,5 @@ export const addSilence = Effect.fn("Alerts.silence")(
         AND kind = coalesce(${kind}, kind) AND subject = coalesce(${subject}, subject))`
     return Number(row?.["id"])
   },
-  (effect) => Effect.flatMap(Sql, (sql) => effect.pipe(sql.withTransaction, storeError("Alerts.silence"))),
+  (effect) => Effect.flatMap(Sql, (sql) => sql.durable("Alerts.silence")(effect)),
 )

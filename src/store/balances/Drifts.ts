@@ -3,7 +3,6 @@ import { type AccountKey, accountKeyText } from "../../domain/Balance.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
-import { storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 import { BalanceColumns } from "./storeRows.ts"
 
@@ -73,31 +72,28 @@ export class Drifts extends Context.Service<Drifts>()("cofferer/store/Drifts", {
        * ends for accounts that agree a second time, in a listing of a later block than all that was known at the first.
        * Accounts that could not be compared stay as they are.
        */
-      note: Effect.fn("Drifts.note")(
-        function* ({ differing, agreeing, listed, until }: Compared) {
-          const at = yield* Clock.currentTimeMillis
-          const known = new Map((yield* all).map((drift) => [accountKeyText(drift), drift]))
-          for (const difference of differing) {
-            const drift = known.get(accountKeyText(difference))
-            if (drift === undefined) yield* begin(difference, at)
-            else {
-              yield* sql.write`UPDATE drifts SET stored = ${difference.stored.toString()},
+      note: Effect.fn("Drifts.note")(function* ({ differing, agreeing, listed, until }: Compared) {
+        const at = yield* Clock.currentTimeMillis
+        const known = new Map((yield* all).map((drift) => [accountKeyText(drift), drift]))
+        for (const difference of differing) {
+          const drift = known.get(accountKeyText(difference))
+          if (drift === undefined) yield* begin(difference, at)
+          else {
+            yield* sql.write`UPDATE drifts SET stored = ${difference.stored.toString()},
                 reported = ${difference.reported.toString()}, agreed = NULL WHERE seq = ${drift.seq}`
-            }
           }
-          const agreed = [...known.values()].filter((drift) => agreeing.has(accountKeyText(drift)))
-          for (const { seq } of agreed.filter((drift) => drift.agreed === null)) {
-            yield* sql.write`UPDATE drifts SET agreed = ${until} WHERE seq = ${seq}`
-          }
-          const ended = agreed.filter((drift) => drift.agreed !== null && listed > drift.agreed)
-          for (const { seq } of ended) yield* sql.write`UPDATE drifts SET ended_at = ${at} WHERE seq = ${seq}`
-          const begun = (yield* all).filter((drift) => !known.has(accountKeyText(drift)))
-          for (const drift of begun) yield* enter(drift, "begun")
-          for (const drift of ended) yield* enter(drift, "ended")
-          return { begun, ended }
-        },
-        (effect) => effect.pipe(sql.withTransaction, storeError("Drifts.note")),
-      ),
+        }
+        const agreed = [...known.values()].filter((drift) => agreeing.has(accountKeyText(drift)))
+        for (const { seq } of agreed.filter((drift) => drift.agreed === null)) {
+          yield* sql.write`UPDATE drifts SET agreed = ${until} WHERE seq = ${seq}`
+        }
+        const ended = agreed.filter((drift) => drift.agreed !== null && listed > drift.agreed)
+        for (const { seq } of ended) yield* sql.write`UPDATE drifts SET ended_at = ${at} WHERE seq = ${seq}`
+        const begun = (yield* all).filter((drift) => !known.has(accountKeyText(drift)))
+        for (const drift of begun) yield* enter(drift, "begun")
+        for (const drift of ended) yield* enter(drift, "ended")
+        return { begun, ended }
+      }, sql.durable("Drifts.note")),
       /**
        * All rows from a block time up to, not including, another (Unix nanoseconds), in no order; undefined where they
        * are more than `max`: how many there are must not decide how much memory is used.

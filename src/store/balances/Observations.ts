@@ -117,28 +117,22 @@ export class Observations extends Context.Service<Observations>()("cofferer/stor
        * Stores rows and the new watermark together. A row seen before changes nothing, however often it comes; one that
        * comes with another balance is not stored. Returns the accounts whose latest balance changed.
        */
-      advance: Effect.fn("Observations.advance")(
-        function* (rows: ReadonlyArray<BalanceChange>, watermark: Reached) {
-          const stored = yield* rowStore.store(rows)
-          yield* moveTo("balances", watermark)
-          return stored
-        },
-        (effect) => effect.pipe(sql.withTransaction, storeError("Observations.advance")),
-      ),
+      advance: Effect.fn("Observations.advance")(function* (rows: ReadonlyArray<BalanceChange>, watermark: Reached) {
+        const stored = yield* rowStore.store(rows)
+        yield* moveTo("balances", watermark)
+        return stored
+      }, sql.durable("Observations.advance")),
       /**
        * Begins at balances as they are: stores them as the latest, each with the time that it is known for, and the
        * watermark with them. They are no rows of the ledger's history; `history` shows them as opening balances.
        */
-      rebase: Effect.fn("Observations.rebase")(
-        function* (openings: ReadonlyArray<BalanceChange>, watermark: Reached) {
-          const changes = yield* beginAt(openings)
-          yield* moveTo("balances", watermark)
-          const base = yield* sql`SELECT name FROM watermarks WHERE name = 'base'`
-          if (base.length === 0) yield* moveTo("base", watermark)
-          return changes
-        },
-        (effect) => effect.pipe(sql.withTransaction, storeError("Observations.rebase")),
-      ),
+      rebase: Effect.fn("Observations.rebase")(function* (openings: ReadonlyArray<BalanceChange>, watermark: Reached) {
+        const changes = yield* beginAt(openings)
+        yield* moveTo("balances", watermark)
+        const base = yield* sql`SELECT name FROM watermarks WHERE name = 'base'`
+        if (base.length === 0) yield* moveTo("base", watermark)
+        return changes
+      }, sql.durable("Observations.rebase")),
       accounts,
       /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
       prune: Effect.fn("Observations.prune")(function* (before: bigint) {
@@ -172,19 +166,16 @@ export class Observations extends Context.Service<Observations>()("cofferer/stor
        * Deletes rows since a block time of one party's accounts of one asset, which start again at `openings`; the
        * watermark stays. Returns how many rows were deleted.
        */
-      reopen: Effect.fn("Observations.reopen")(
-        function* ({ party, asset, since, openings }: Reopening) {
-          const gone = yield* sql.write`DELETE FROM changes WHERE timestamp >= ${since} AND account IN (
+      reopen: Effect.fn("Observations.reopen")(function* ({ party, asset, since, openings }: Reopening) {
+        const gone = yield* sql.write`DELETE FROM changes WHERE timestamp >= ${since} AND account IN (
             SELECT id FROM account_names WHERE party = ${party} AND asset = ${asset}) RETURNING 1 AS one`
-          yield* sql.write`DELETE FROM openings WHERE timestamp >= ${since} AND party = ${party} AND asset = ${asset}`
-          yield* sql.write`DELETE FROM balances WHERE account IN (
+        yield* sql.write`DELETE FROM openings WHERE timestamp >= ${since} AND party = ${party} AND asset = ${asset}`
+        yield* sql.write`DELETE FROM balances WHERE account IN (
             SELECT id FROM account_names WHERE party = ${party} AND asset = ${asset})`
-          yield* beginAt(openings)
-          past.forget()
-          return gone.length
-        },
-        (effect) => effect.pipe(sql.withTransaction, storeError("Observations.reopen")),
-      ),
+        yield* beginAt(openings)
+        past.forget()
+        return gone.length
+      }, sql.durable("Observations.reopen")),
       /** Rows and opening balances of one party and asset since a block time, oldest first; at most 10,000. */
       history: Effect.fn("Observations.history")((party: string, asset: string, since: bigint) =>
         sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows

@@ -2,7 +2,6 @@ import { Clock, Effect, Schema } from "effect"
 import type { BalanceChange } from "../../domain/Balance.ts"
 import { Big, rowsOf } from "../database/columns.ts"
 import type { Sql } from "../database/Sql.ts"
-import { storeError } from "../database/StoreError.ts"
 import type { Journal } from "../journal/Journal.ts"
 import type { makeStoreRows } from "./storeRows.ts"
 
@@ -34,19 +33,16 @@ export const makeBackfills = (sql: Sql, journal: Journal["Service"], rowStore: R
     Effect.map(([row]) => row?.at ?? undefined),
   )
   /** Requests the rows between two times. Undefined if a request that has not begun covers all of them. */
-  const between = Effect.fn("Observations.backfillBetween")(
-    function* (since: bigint, until: bigint) {
-      if (since >= until) return undefined
-      const same = yield* sql`SELECT 1 FROM backfills WHERE next = since AND since <= ${since} AND until >= ${until}`
-      if (same.length > 0) return undefined
-      const at = yield* Clock.currentTimeMillis
-      const rows = yield* sql.write`INSERT INTO backfills ${sql.insert({ since, until, next: since, updated_at: at })}
+  const between = Effect.fn("Observations.backfillBetween")(function* (since: bigint, until: bigint) {
+    if (since >= until) return undefined
+    const same = yield* sql`SELECT 1 FROM backfills WHERE next = since AND since <= ${since} AND until >= ${until}`
+    if (same.length > 0) return undefined
+    const at = yield* Clock.currentTimeMillis
+    const rows = yield* sql.write`INSERT INTO backfills ${sql.insert({ since, until, next: since, updated_at: at })}
         RETURNING seq, since, until, next, updated_at AS "updatedAt"`.pipe(read)
-      yield* journal.append({ kind: "backfill", subject: "balances", body: { since, until, state: "asked" } })
-      return rows[0]
-    },
-    (effect) => effect.pipe(sql.withTransaction, storeError("Observations.backfillBetween")),
-  )
+    yield* journal.append({ kind: "backfill", subject: "balances", body: { since, until, state: "asked" } })
+    return rows[0]
+  }, sql.durable("Observations.backfillBetween"))
   return {
     begins,
     backfillBetween: between,
@@ -62,25 +58,23 @@ export const makeBackfills = (sql: Sql, journal: Journal["Service"], rowStore: R
     backfills: sql`SELECT seq, since, until, next, updated_at AS "updatedAt" FROM backfills
       WHERE next < until ORDER BY seq`.pipe(read),
     /** Stores rows and `next` in one transaction. Latest balances and the watermark stay as they are. */
-    advanceBackfill: Effect.fn("Observations.advanceBackfill")(
-      function* ({ seq, since, until }: Backfill, rows: ReadonlyArray<BalanceChange>, next: bigint) {
-        yield* rowStore.storePast(rows)
-        const at = yield* Clock.currentTimeMillis
-        yield* sql.write`UPDATE backfills SET next = ${next}, updated_at = ${at} WHERE seq = ${seq}`
-        if (next < until) return
-        yield* journal.append({ kind: "backfill", subject: "balances", body: { since, until, state: "done" } })
-      },
-      (effect) => effect.pipe(sql.withTransaction, storeError("Observations.advanceBackfill")),
-    ),
+    advanceBackfill: Effect.fn("Observations.advanceBackfill")(function* (
+      { seq, since, until }: Backfill,
+      rows: ReadonlyArray<BalanceChange>,
+      next: bigint,
+    ) {
+      yield* rowStore.storePast(rows)
+      const at = yield* Clock.currentTimeMillis
+      yield* sql.write`UPDATE backfills SET next = ${next}, updated_at = ${at} WHERE seq = ${seq}`
+      if (next < until) return
+      yield* journal.append({ kind: "backfill", subject: "balances", body: { since, until, state: "done" } })
+    }, sql.durable("Observations.advanceBackfill")),
     /** Stores and journals that the rows of a range are lost. */
-    noteGap: Effect.fn("Observations.noteGap")(
-      function* (gap: Omit<Gap, "seenAt">) {
-        const at = yield* Clock.currentTimeMillis
-        yield* sql.write`INSERT INTO gaps ${sql.insert({ ...gap, seen_at: at })}`
-        yield* journal.append({ kind: "gap", subject: "balances", body: { ...gap } })
-      },
-      (effect) => effect.pipe(sql.withTransaction, storeError("Observations.noteGap")),
-    ),
+    noteGap: Effect.fn("Observations.noteGap")(function* (gap: Omit<Gap, "seenAt">) {
+      const at = yield* Clock.currentTimeMillis
+      yield* sql.write`INSERT INTO gaps ${sql.insert({ ...gap, seen_at: at })}`
+      yield* journal.append({ kind: "gap", subject: "balances", body: { ...gap } })
+    }, sql.durable("Observations.noteGap")),
     /** Newest first, at most 10. */
     gaps: sql`SELECT since, until, cause, seen_at AS "seenAt" FROM gaps ORDER BY seq DESC LIMIT 10`.pipe(
       rowsOf(GapRow, "Observations.gaps"),

@@ -2,7 +2,6 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
-import { storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 import { makeStoredTerms } from "./terms.ts"
 
@@ -31,18 +30,15 @@ export class Approvals extends Context.Service<Approvals>()("cofferer/store/Appr
     return {
       ...makeStoredTerms(sql, yield* Database),
       /** Stores a signature, and journals it with its text. False where the key has signed the same text before. */
-      give: Effect.fn("Approvals.give")(
-        function* (approval: Omit<Approval, "at">) {
-          const row = { ...approval, at: yield* Clock.currentTimeMillis }
-          const done = yield* sql.write`INSERT INTO approvals ${sql.insert(row)} ON CONFLICT (key, text) DO NOTHING
+      give: Effect.fn("Approvals.give")(function* (approval: Omit<Approval, "at">) {
+        const row = { ...approval, at: yield* Clock.currentTimeMillis }
+        const done = yield* sql.write`INSERT INTO approvals ${sql.insert(row)} ON CONFLICT (key, text) DO NOTHING
             RETURNING seq`
-          if (done.length === 0) return false
-          const { subject, ...body } = approval
-          yield* journal.append({ kind: "approval", subject, body })
-          return true
-        },
-        (effect) => effect.pipe(sql.withTransaction, storeError("Approvals.give")),
-      ),
+        if (done.length === 0) return false
+        const { subject, ...body } = approval
+        yield* journal.append({ kind: "approval", subject, body })
+        return true
+      }, sql.durable("Approvals.give")),
       /** Oldest first. */
       about: (subject: string) =>
         sql`SELECT ${sql.literal(approvalColumns)} FROM approvals WHERE subject = ${subject} ORDER BY seq`.pipe(

@@ -12,7 +12,6 @@ import { raise } from "../alerts/raise.ts"
 import { newestBlock, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
-import { storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
 /** Names of parties with their keys, and symbols of pinned assets with their ids. */
@@ -127,10 +126,6 @@ export class Controls extends Context.Service<Controls>()("cofferer/store/Contro
       const now = yield* Clock.currentTimeMillis
       return Math.min(now, (yield* newest) ?? now)
     })
-    const durable =
-      (name: string) =>
-      <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-        effect.pipe(sql.withTransaction, storeError(name))
     const stopAcceptance = Effect.fnUntraced(function* (reason: string, at: number) {
       const ended = yield* sql.write`UPDATE terms_accepted SET ended_at = ${at} WHERE ended_at IS NULL RETURNING hash`
       for (const { hash } of ended) {
@@ -143,7 +138,7 @@ export class Controls extends Context.Service<Controls>()("cofferer/store/Contro
       const ended = yield* sql.write`UPDATE halts SET ended_at = ${at} WHERE reason = ${reason} AND ended_at IS NULL
         RETURNING seq`
       if (ended.length > 0) yield* journal.append({ kind: "resume", subject: reason, body: { detail } })
-    }, durable("Controls.release"))
+    }, sql.durable("Controls.release"))
     return {
       halts,
       /**
@@ -176,7 +171,7 @@ export class Controls extends Context.Service<Controls>()("cofferer/store/Contro
         const said = { reason: visible(reason), author: visible(author) }
         yield* sql.write`INSERT INTO pauses ${sql.insert({ scope: kept, ...said, at, until: until ?? null })}`
         yield* journal.append({ kind: "pause", subject: scope, body: { reason, author, until } })
-      }, durable("Controls.pause")),
+      }, sql.durable("Controls.pause")),
       /**
        * Ends the pauses of the scope. Scope "all" also ends the halts but those of `keptReasons`, and acknowledges
        * second executions. A halt whose cause remains comes back at the next check of it. Returns how many ended.
@@ -200,7 +195,7 @@ export class Controls extends Context.Service<Controls>()("cofferer/store/Contro
         }
         yield* journal.append({ kind: "resume", subject: scope, body: { reason, author } })
         return ended.length + lifted.length
-      }, durable("Controls.resume")),
+      }, sql.durable("Controls.resume")),
       /**
        * Adds a halt, unless `isHaltedFor` these words already. A new halt, and any by people, voids an acceptance of
        * terms that still waits for its hour.
@@ -213,7 +208,7 @@ export class Controls extends Context.Service<Controls>()("cofferer/store/Contro
         if (isIn) return
         yield* sql.write`INSERT INTO halts ${sql.insert({ reason, detail, at })}`
         yield* journal.append({ kind: "halt", subject: reason, body: { detail } })
-      }, durable("Controls.halt")),
+      }, sql.durable("Controls.halt")),
       /** Ends the halts of a reason, for a caller that sees their cause gone, such as a removed HALT file. */
       release: Effect.fn("Controls.release")(function* (reason: string, detail: string) {
         // Called twice a second while there is no HALT file: that must not take the write lock.

@@ -5,7 +5,7 @@ import { decodeTerms, encodeTerms, termsHash } from "../../rules/policy/storedTe
 import type { Terms } from "../../rules/policy/weakens.ts"
 import { latestTime, rowsOf } from "../database/columns.ts"
 import { type Database, rounded } from "../database/Database.ts"
-import { change, type Sql } from "../database/Sql.ts"
+import type { Sql } from "../database/Sql.ts"
 import { StoreError } from "../database/StoreError.ts"
 
 /** The terms in force: the last ones of mode live. */
@@ -67,7 +67,7 @@ export const policiesSince = (sql: Sql, database: Database["Service"]) => {
 /** Limits on the money by the last live configuration. A changed or lost treasury file does not change them. */
 export const makeStoredTerms = (sql: Sql, database: Database["Service"]) => {
   const write = <A, E, R>(name: string, statement: (at: number) => Effect.Effect<A, E, R>) =>
-    Effect.flatMap(Clock.currentTimeMillis, statement).pipe(Effect.asVoid, change(sql, name))
+    Effect.flatMap(Clock.currentTimeMillis, statement).pipe(Effect.asVoid, sql.change(name))
   return {
     /** Undefined in a store that was never live. */
     termsInForce: database.memoryOf<TermsInForce | undefined>("terms")(
@@ -85,7 +85,7 @@ export const makeStoredTerms = (sql: Sql, database: Database["Service"]) => {
       Effect.flatMap(latestTime(sql), (at) => {
         const texts = { terms: encodeTerms(terms), alerts: encodeAlerts(alerts) }
         return sql.write`INSERT INTO terms ${sql.insert({ seq, hash: termsHash(terms), ...texts, at })}`
-      }).pipe(Effect.asVoid, change(sql, "Approvals.putTerms")),
+      }).pipe(Effect.asVoid, sql.change("Approvals.putTerms")),
     /** Notes the receivers and routes of today for the terms in force. */
     noteAlerts: (alerts: AlertConfig) =>
       write(

@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import type { Framing } from "../../tx/Transaction.ts"
 import { rowsOf } from "./columns.ts"
 import { Database } from "./Database.ts"
-import { change, Sql } from "./Sql.ts"
+import { Sql } from "./Sql.ts"
 
 const SettingRow = Schema.Struct({ key: Schema.String, value: Schema.String })
 const FramingRow = Schema.Struct({ framing: Schema.Literals(["prefixed", "bare"]) })
@@ -24,7 +24,7 @@ export class Settings extends Context.Service<Settings>()("cofferer/store/Settin
     const get = (key: string) => Effect.map(all, (values) => values.get(key))
     const set = (key: string, value: string) =>
       sql.write`INSERT INTO settings ${sql.insert({ key, value })}
-        ON CONFLICT (key) DO UPDATE SET value = excluded.value`.pipe(Effect.asVoid, change(sql, "Settings.set"))
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value`.pipe(Effect.asVoid, sql.change("Settings.set"))
     /** The wire form of an executed transaction of this chain, which all its gateways accept; undefined before one. */
     const framing = Effect.fn("Settings.framing")((chainId: string) =>
       framings(
@@ -40,7 +40,7 @@ export class Settings extends Context.Service<Settings>()("cofferer/store/Settin
       get,
       set,
       forget: (key: string) =>
-        sql.write`DELETE FROM settings WHERE key = ${key}`.pipe(Effect.asVoid, change(sql, "Settings.forget")),
+        sql.write`DELETE FROM settings WHERE key = ${key}`.pipe(Effect.asVoid, sql.change("Settings.forget")),
       /** The stored value; without one, stores what `make` returns. */
       getOrMake: Effect.fn("Settings.getOrMake")(function* (key: string, make: Effect.Effect<string>) {
         const stored = yield* get(key)
@@ -50,19 +50,16 @@ export class Settings extends Context.Service<Settings>()("cofferer/store/Settin
         return value
       }),
       framing,
-      rememberFraming: Effect.fnUntraced(
-        function* (chainId: string, known: Framing) {
-          if ((yield* framing(chainId)) === known) return
-          const at = yield* Clock.currentTimeMillis
-          yield* sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`
-          yield* sql.write`INSERT INTO framings ${sql.insert({ gateway: "", chain_id: chainId, framing: known, at })}`
-        },
-        change(sql, "Settings.rememberFraming"),
-      ),
+      rememberFraming: Effect.fnUntraced(function* (chainId: string, known: Framing) {
+        if ((yield* framing(chainId)) === known) return
+        const at = yield* Clock.currentTimeMillis
+        yield* sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`
+        yield* sql.write`INSERT INTO framings ${sql.insert({ gateway: "", chain_id: chainId, framing: known, at })}`
+      }, sql.change("Settings.rememberFraming")),
       forgetFraming: (chainId: string) =>
         sql.write`DELETE FROM framings WHERE chain_id = ${chainId}`.pipe(
           Effect.asVoid,
-          change(sql, "Settings.forgetFraming"),
+          sql.change("Settings.forgetFraming"),
         ),
     }
   }),

@@ -1,6 +1,6 @@
 import { Context, Effect, type Fiber } from "effect"
 import type { SqlClient, SqlConnection, SqlError, Statement } from "effect/sql"
-import { storeError } from "./StoreError.ts"
+import { type StoreError, storeError } from "./StoreError.ts"
 import { withRetry } from "./sqlStates.ts"
 
 interface Access {
@@ -40,7 +40,15 @@ export interface Sql extends Pick<SqlClient.SqlClient, "in" | "insert" | "update
   ) => Effect.Effect<A, E | SqlError.SqlError, Exclude<R, WriteAccess>>
   /** Joins the open transaction, which then fails if this part fails; without one, begins one. */
   readonly joinTransaction: Sql["withTransaction"]
+  /** Joins the open transaction, or begins one, under a name for traces and errors. */
+  readonly change: Named
+  /** As `withTransaction`, under a name for errors. */
+  readonly durable: Named
 }
+
+type Named = (
+  name: string,
+) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, StoreError, Exclude<R, WriteAccess>>
 
 type Positional<R> = (
   text: string,
@@ -50,12 +58,6 @@ type Positional<R> = (
 export const Sql = Context.Service<Sql>("cofferer/store/Sql")
 
 export const isPostgres = (sql: Sql): boolean => sql.onDialectOrElse({ pg: () => true, orElse: () => false })
-
-/** Joins the open transaction, or begins one, under a name for traces and errors. */
-export const change =
-  (sql: Sql, name: string) =>
-  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-    effect.pipe(sql.joinTransaction, storeError(name), Effect.withSpan(name))
 
 /** Divides a client into statements that read and statements that write. */
 export const makeSql = (client: SqlClient.SqlClient): Sql => {
@@ -83,6 +85,8 @@ export const makeSql = (client: SqlClient.SqlClient): Sql => {
         return undone(isJoined ? join(effect, access) : inTransaction(effect))
       })
     }
+  const change: Named = (name) => (effect) => transaction(true)(effect).pipe(storeError(name), Effect.withSpan(name))
+  const durable: Named = (name) => (effect) => storeError(name)(transaction(false)(effect))
   const read = <A extends object>(strings: TemplateStringsArray, ...args: Args) => client<A>(strings, ...args)
   return Object.assign(read, {
     in: client.in,
@@ -95,5 +99,7 @@ export const makeSql = (client: SqlClient.SqlClient): Sql => {
     writeValues: (text: string, params: ReadonlyArray<unknown>) => Effect.andThen(WriteAccess, values(text, params)),
     withTransaction: transaction(false),
     joinTransaction: transaction(true),
+    change,
+    durable,
   }) as Sql
 }

@@ -2,8 +2,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { type Asset, type AssetStatusWord, statusWord, statusWords } from "../../domain/Asset.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
-import { change, Sql } from "../database/Sql.ts"
-import { storeError } from "../database/StoreError.ts"
+import { Sql } from "../database/Sql.ts"
 import { Journal } from "../journal/Journal.ts"
 
 const Text = Schema.String
@@ -178,41 +177,35 @@ export class Listings extends Context.Service<Listings>()("cofferer/store/Listin
      * an installation is the baseline, without changes. A missing asset stays as it was, until it is missing twice in a
      * row.
      */
-    const replace = Effect.fn("Listings.replace")(
-      function* (listed: ReadonlyArray<Asset>) {
-        const at = yield* Clock.currentTimeMillis
-        const known = new Map((yield* stored).map((row) => [row.id, row]))
-        const { events, missing } = compareListing(known, listed)
-        const touched = new Set(events.map(({ asset }) => asset))
-        for (const asset of listed) {
-          const before = known.get(asset.id)
-          const isSame = before?.missed === 0 && !touched.has(asset.id)
-          if (isSame) continue
-          yield* sql.write`INSERT INTO assets ${sql.insert(assetColumns(asset, at))} ON CONFLICT (id) DO UPDATE SET
+    const replace = Effect.fnUntraced(function* (listed: ReadonlyArray<Asset>) {
+      const at = yield* Clock.currentTimeMillis
+      const known = new Map((yield* stored).map((row) => [row.id, row]))
+      const { events, missing } = compareListing(known, listed)
+      const touched = new Set(events.map(({ asset }) => asset))
+      for (const asset of listed) {
+        const before = known.get(asset.id)
+        const isSame = before?.missed === 0 && !touched.has(asset.id)
+        if (isSame) continue
+        yield* sql.write`INSERT INTO assets ${sql.insert(assetColumns(asset, at))} ON CONFLICT (id) DO UPDATE SET
             symbol = excluded.symbol, name = excluded.name, decimals = excluded.decimals,
             quantum = excluded.quantum, status = excluded.status, seen_at = excluded.seen_at,
             fields = excluded.fields, missed = 0`
-        }
-        for (const { id, missed } of missing) {
-          if (missed < missedMax) yield* sql.write`UPDATE assets SET missed = ${missed + 1} WHERE id = ${id}`
-        }
-        for (const event of events) yield* record(event, at)
-        return events
-      },
-      (effect) => effect.pipe(sql.joinTransaction, storeError("Listings.replace")),
-    )
+      }
+      for (const { id, missed } of missing) {
+        if (missed < missedMax) yield* sql.write`UPDATE assets SET missed = ${missed + 1} WHERE id = ${id}`
+      }
+      for (const event of events) yield* record(event, at)
+      return events
+    }, sql.change("Listings.replace"))
     /** Replaces all parameters: those that the network no longer reports are removed. */
-    const saveParameters = Effect.fn("Listings.saveParameters")(
-      function* (values: ReadonlyMap<string, string>) {
-        const seenAt = yield* Clock.currentTimeMillis
-        for (const [key, value] of values) {
-          yield* sql.write`INSERT INTO parameters ${sql.insert({ key, value, seen_at: seenAt })}
+    const saveParameters = Effect.fn("Listings.saveParameters")(function* (values: ReadonlyMap<string, string>) {
+      const seenAt = yield* Clock.currentTimeMillis
+      for (const [key, value] of values) {
+        yield* sql.write`INSERT INTO parameters ${sql.insert({ key, value, seen_at: seenAt })}
             ON CONFLICT (key) DO UPDATE SET value = excluded.value, seen_at = excluded.seen_at`
-        }
-        yield* sql.write`DELETE FROM parameters WHERE seen_at <> ${seenAt}`
-      },
-      (effect) => effect.pipe(sql.withTransaction, storeError("Listings.saveParameters")),
-    )
+      }
+      yield* sql.write`DELETE FROM parameters WHERE seen_at <> ${seenAt}`
+    }, sql.durable("Listings.saveParameters"))
     return {
       replace,
       assets,
@@ -220,7 +213,7 @@ export class Listings extends Context.Service<Listings>()("cofferer/store/Listin
       markHandled: (seq: number) =>
         sql.write`UPDATE asset_transitions SET handled = 1 WHERE seq = ${seq}`.pipe(
           Effect.asVoid,
-          change(sql, "Listings.markHandled"),
+          sql.change("Listings.markHandled"),
         ),
       saveParameters,
       parameters,

@@ -4,7 +4,7 @@ import { type Intent, type IntentCommand, intentCommands } from "../../domain/In
 import { readReference } from "../../domain/Reference.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
-import { change, Sql } from "../database/Sql.ts"
+import { Sql } from "../database/Sql.ts"
 import { Journal } from "../journal/Journal.ts"
 import { AttemptRow, attemptColumns, toAttempt } from "./outboxRows.ts"
 
@@ -194,16 +194,16 @@ const makeListings = (
   /** Every listing is read from its beginning again. */
   rereadAll: sql.write`UPDATE transfer_cursors SET cursor = ''`.pipe(
     Effect.asVoid,
-    change(sql, "LedgerAudit.rereadAll"),
+    sql.change("LedgerAudit.rereadAll"),
   ),
   /**
    * Stores the listed transfers with their present status and, if given, the cursor, together. A transfer of an attempt
    * of this store counts as an execution where it is done; any other is unrecognized.
    */
-  note: (seen: SeenListing) => note(sql, journal, seen).pipe(change(sql, "LedgerAudit.note")),
+  note: (seen: SeenListing) => note(sql, journal, seen).pipe(sql.change("LedgerAudit.note")),
   /** Notes that the attempt was done in the block of this time (Unix nanoseconds); a second time changes nothing. */
   noteExecution: (transferId: string, timestamp: bigint) =>
-    insertExecution(sql, transferId, timestamp).pipe(change(sql, "LedgerAudit.noteExecution")),
+    insertExecution(sql, transferId, timestamp).pipe(sql.change("LedgerAudit.noteExecution")),
   /** Number of blocks in which the attempt was seen as done. */
   countExecutions: (transferId: string) =>
     rememberedExecutions(
@@ -264,27 +264,24 @@ const makeListings = (
         (part) => sql.write`UPDATE listed_transfers SET known_as = ${as}, known_at = ${at} WHERE id IN ${sql.in(part)}`,
         { discard: true },
       ),
-    ).pipe(change(sql, "LedgerAudit.acknowledge")),
+    ).pipe(sql.change("LedgerAudit.acknowledge")),
 })
 
 const makeDuplicates = (sql: Sql, journal: Journal["Service"]) => ({
   /** Notes that an intent executed `count` times, at least twice; false if that is noted already. */
-  noteDuplicate: Effect.fnUntraced(
-    function* (intentId: string, count: number, detail: string) {
-      const at = yield* Clock.currentTimeMillis
-      let fresh = false
-      for (let n = 2; n <= count; n++) {
-        const rows =
-          yield* sql.write`INSERT INTO duplicates ${sql.insert({ intent_id: intentId, n, detail, seen_at: at })}
+  noteDuplicate: Effect.fnUntraced(function* (intentId: string, count: number, detail: string) {
+    const at = yield* Clock.currentTimeMillis
+    let fresh = false
+    for (let n = 2; n <= count; n++) {
+      const rows =
+        yield* sql.write`INSERT INTO duplicates ${sql.insert({ intent_id: intentId, n, detail, seen_at: at })}
           ON CONFLICT (intent_id, n) DO NOTHING RETURNING n`
-        if (rows.length === 0) continue
-        fresh = true
-        yield* journal.append({ kind: "duplicate", subject: intentId, body: { n, detail } })
-      }
-      return fresh
-    },
-    change(sql, "LedgerAudit.noteDuplicate"),
-  ),
+      if (rows.length === 0) continue
+      fresh = true
+      yield* journal.append({ kind: "duplicate", subject: intentId, body: { n, detail } })
+    }
+    return fresh
+  }, sql.change("LedgerAudit.noteDuplicate")),
   /** Executions beyond the first that no person has acknowledged; a resume of everything does. */
   duplicates: sql`SELECT intent_id AS "intentId", n FROM duplicates WHERE acknowledged_at IS NULL
     ORDER BY seen_at, intent_id, n`.pipe(rowsOf(DuplicateRow, "LedgerAudit.duplicates")),
@@ -307,12 +304,12 @@ const makeWatches = (sql: Sql, { memoryOf }: Database["Service"]) => {
     watch: (attempt: Attempt) =>
       sql.write`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`.pipe(
         Effect.asVoid,
-        change(sql, "LedgerAudit.watch"),
+        sql.change("LedgerAudit.watch"),
       ),
     /** As `watch`, by transfer id; an id without an attempt changes nothing. */
     watchTransfers: (ids: ReadonlyArray<string>) =>
       sql.write`INSERT INTO watches (intent_id, k) SELECT intent_id, k FROM attempts WHERE transfer_id IN ${sql.in(ids)}
-        ON CONFLICT DO NOTHING`.pipe(Effect.asVoid, change(sql, "LedgerAudit.watchTransfers")),
+        ON CONFLICT DO NOTHING`.pipe(Effect.asVoid, sql.change("LedgerAudit.watchTransfers")),
     /** Attempts of a key that came to an end, with what their payments move, oldest first. */
     endedAttempts: (party: string) =>
       sql`SELECT intent_id AS "intentId", k, command, transfer_id AS "transferId", attempts.state AS state, to_key AS "to",
@@ -322,7 +319,7 @@ const makeWatches = (sql: Sql, { memoryOf }: Database["Service"]) => {
     endWatch: (attempt: Attempt) =>
       sql.write`DELETE FROM watches WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(
         Effect.asVoid,
-        change(sql, "LedgerAudit.endWatch"),
+        sql.change("LedgerAudit.endWatch"),
       ),
   }
 }

@@ -4,7 +4,7 @@ import { countedIn, type PeriodUse, type Policy, type PolicyLine } from "../../r
 import { policiesSince } from "../controls/terms.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { Database, rounded } from "../database/Database.ts"
-import { change, Sql } from "../database/Sql.ts"
+import { Sql } from "../database/Sql.ts"
 import { StoreError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 
@@ -117,33 +117,30 @@ export class SpendLog extends Context.Service<SpendLog>()("cofferer/store/SpendL
             FROM spends WHERE intent_id = ${intentId} ORDER BY k`.pipe(rowsOf(SignedRow, "SpendLog.attempts")),
         ),
       ),
-      record: Effect.fnUntraced(
-        function* (spend: Spend) {
-          yield* sql.write`INSERT INTO spends ${sql.insert({
-            intent_id: spend.intentId,
-            k: spend.k,
-            digest: spend.digest,
-            signature: spend.signature,
-            from_key: spend.from,
-            to_key: spend.to,
-            asset_id: spend.assetId,
-            amount: spend.amount.toString(),
-            spent_at: spend.spentAt,
-            signed_at: yield* Clock.currentTimeMillis,
-          })}`
-          const { k, digest, signature, amount, policy, line, approval } = spend
-          const body = { k, digest, signature, amount, policy, line, approval }
-          yield* journal.append({ kind: "signature", subject: spend.intentId, body })
-        },
-        change(sql, "SpendLog.record"),
-      ),
+      record: Effect.fnUntraced(function* (spend: Spend) {
+        yield* sql.write`INSERT INTO spends ${sql.insert({
+          intent_id: spend.intentId,
+          k: spend.k,
+          digest: spend.digest,
+          signature: spend.signature,
+          from_key: spend.from,
+          to_key: spend.to,
+          asset_id: spend.assetId,
+          amount: spend.amount.toString(),
+          spent_at: spend.spentAt,
+          signed_at: yield* Clock.currentTimeMillis,
+        })}`
+        const { k, digest, signature, amount, policy, line, approval } = spend
+        const body = { k, digest, signature, amount, policy, line, approval }
+        yield* journal.append({ kind: "signature", subject: spend.intentId, body })
+      }, sql.change("SpendLog.record")),
       /**
        * Notes that a payment came to its end: executed at that time (Unix milliseconds), or never. What was signed
        * counts for 24 hours in either case. Changes nothing where nothing was signed.
        */
       close: (intentId: string, executedAt: number | undefined) =>
         sql.write`UPDATE spends SET ended_at = coalesce(${executedAt ?? null}, spent_at)
-          WHERE intent_id = ${intentId} AND ended_at IS NULL`.pipe(Effect.asVoid, change(sql, "SpendLog.close")),
+          WHERE intent_id = ${intentId} AND ended_at IS NULL`.pipe(Effect.asVoid, sql.change("SpendLog.close")),
       /**
        * Judges and records in one transaction: of two at once the second sees what the first recorded. A savepoint of
        * its own: a refusal takes back what it wrote, and its transaction goes on.

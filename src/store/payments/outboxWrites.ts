@@ -13,7 +13,7 @@ import { type Intent, type IntentState, intentMoves, isFinalIntent, type OpenInt
 import { millisOf } from "../../domain/Time.ts"
 import { latestTime } from "../database/columns.ts"
 import type { Settings } from "../database/Settings.ts"
-import { change, type Sql } from "../database/Sql.ts"
+import type { Sql } from "../database/Sql.ts"
 import { StoreError } from "../database/StoreError.ts"
 import type { Journal, JournalEntry } from "../journal/Journal.ts"
 import {
@@ -32,42 +32,39 @@ export const makeIntents = (sql: Sql, journal: Journal["Service"], spends: Spend
    * Stores a decided intent, with more of its journal entries. The same id a second time keeps the first and returns
    * false.
    */
-  record: Effect.fnUntraced(
-    function* (intent: Intent, ...why: ReadonlyArray<JournalEntry>) {
-      const done =
-        yield* sql.write`INSERT INTO intents ${sql.insert(intentInsert(intent))} ON CONFLICT DO NOTHING RETURNING id`
-      if (done.length === 0) return false
-      const { payment } = intent
-      const entry: JournalEntry = {
-        kind: "intent",
-        subject: intent.id,
-        body: {
-          state: intent.state,
-          ...commandBody(intent),
-          rule: intent.rule,
-          about: intent.subject,
-          episode: intent.episode,
-          submittedBy: intent.submittedBy,
-          from: payment.fromKey,
-          to: payment.toKey,
-          asset: payment.assetId,
-          amount: payment.amount,
-          fromName: payment.from,
-          toName: payment.to,
-          symbol: payment.asset,
-          decimals: intent.decimals,
-          feeMax: intent.feeMax,
-          detail: intent.detail,
-        },
-      }
-      yield* journal.append(entry, ...why)
-      return true
-    },
-    change(sql, "Outbox.record"),
-  ),
+  record: Effect.fnUntraced(function* (intent: Intent, ...why: ReadonlyArray<JournalEntry>) {
+    const done =
+      yield* sql.write`INSERT INTO intents ${sql.insert(intentInsert(intent))} ON CONFLICT DO NOTHING RETURNING id`
+    if (done.length === 0) return false
+    const { payment } = intent
+    const entry: JournalEntry = {
+      kind: "intent",
+      subject: intent.id,
+      body: {
+        state: intent.state,
+        ...commandBody(intent),
+        rule: intent.rule,
+        about: intent.subject,
+        episode: intent.episode,
+        submittedBy: intent.submittedBy,
+        from: payment.fromKey,
+        to: payment.toKey,
+        asset: payment.assetId,
+        amount: payment.amount,
+        fromName: payment.from,
+        toName: payment.to,
+        symbol: payment.asset,
+        decimals: intent.decimals,
+        feeMax: intent.feeMax,
+        detail: intent.detail,
+      },
+    }
+    yield* journal.append(entry, ...why)
+    return true
+  }, sql.change("Outbox.record")),
   /** Moves an intent along its diagram; the same state again only changes the sentence. */
   move: (intent: Intent, to: IntentState, settlement: Settlement) =>
-    moveIntent({ sql, journal, spends }, intent, to, settlement).pipe(change(sql, "Outbox.move")),
+    moveIntent({ sql, journal, spends }, intent, to, settlement).pipe(sql.change("Outbox.move")),
 })
 
 /** Omits the command for transfers. */
@@ -129,11 +126,10 @@ export const makeAttempts = (writers: Writers & Pick<Settings["Service"], "forge
   const liveStates = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
   return {
     /** Makes signed bytes durable and puts the intent in flight: after this, and never before, they may be sent. */
-    persist: (intent: Intent, attempt: Attempt) =>
-      persist(writers, intent, attempt).pipe(change(sql, "Outbox.persist")),
+    persist: (intent: Intent, attempt: Attempt) => persist(writers, intent, attempt).pipe(sql.change("Outbox.persist")),
     /** Stores a solution. An attempt that is over keeps what it has. */
     saveWork: (attempt: Attempt, work: SolvedWork) =>
-      saveWork(sql, journal, attempt, work).pipe(change(sql, "Outbox.saveWork")),
+      saveWork(sql, journal, attempt, work).pipe(sql.change("Outbox.saveWork")),
     /** Drops a solution that was refused; the signature stays, and an attempt that is over keeps what it has. */
     dropWork: (attempt: Attempt, nextAt: number) =>
       Effect.flatMap(
@@ -141,15 +137,15 @@ export const makeAttempts = (writers: Writers & Pick<Settings["Service"], "forge
         (at) => sql.write`UPDATE attempts SET work_index = work_index + 1, pow_tid = NULL, pow_nonce = NULL,
           hash_bare = NULL, hash_prefixed = NULL, next_at = ${nextAt}, updated_at = ${at}
           WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(liveAttemptStates)}`,
-      ).pipe(Effect.asVoid, change(sql, "Outbox.dropWork")),
+      ).pipe(Effect.asVoid, sql.change("Outbox.dropWork")),
     /** Notes that a POST is about to begin. Returns its number. */
-    beginSend: (start: SendStart) => beginSend(sql, journal, start).pipe(change(sql, "Outbox.beginSend")),
-    endSend: (end: SendEnd) => endSend(sql, journal, end).pipe(change(sql, "Outbox.endSend")),
+    beginSend: (start: SendStart) => beginSend(sql, journal, start).pipe(sql.change("Outbox.beginSend")),
+    endSend: (end: SendEnd) => endSend(sql, journal, end).pipe(sql.change("Outbox.endSend")),
     addEvidence: (attempt: Attempt, kind: EvidenceKind, seen: SeenEvidence) =>
       insertEvidence(sql, attempt, kind, seen).pipe(
         Effect.flatMap((entry) => journal.append(entry)),
         Effect.asVoid,
-        change(sql, "Outbox.addEvidence"),
+        sql.change("Outbox.addEvidence"),
       ),
     /** A window that the network was seen to have, in blocks: it bounds every attempt that may still execute. */
     noteWindow: (blocks: number) =>
@@ -157,10 +153,10 @@ export const makeAttempts = (writers: Writers & Pick<Settings["Service"], "forge
         window_min = CASE WHEN coalesce(window_min, window_blocks) > ${blocks} THEN ${blocks} ELSE window_min END,
         window_max = CASE WHEN coalesce(window_max, window_blocks) < ${blocks} THEN ${blocks} ELSE window_max END
         WHERE state IN (${liveStates}) AND (coalesce(window_min, window_blocks) > ${blocks}
-        OR coalesce(window_max, window_blocks) < ${blocks})`.pipe(Effect.asVoid, change(sql, "Outbox.noteWindow")),
+        OR coalesce(window_max, window_blocks) < ${blocks})`.pipe(Effect.asVoid, sql.change("Outbox.noteWindow")),
     schedule: (attempt: Attempt, nextAt: number, nextHeight: bigint) =>
       sql.write`UPDATE attempts SET next_at = ${nextAt}, next_height = ${nextHeight}
-        WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(Effect.asVoid, change(sql, "Outbox.schedule")),
+        WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(Effect.asVoid, sql.change("Outbox.schedule")),
     /**
      * Ends an attempt and moves its intent in one transaction. One that never executed forgets the wire form of its
      * chain: it may have been refused for a form that is remembered wrongly.
@@ -176,7 +172,7 @@ export const makeAttempts = (writers: Writers & Pick<Settings["Service"], "forge
         Effect.flatMap((moved) => moveIntent(writers, intent, intentTo, settlement, moved)),
         Effect.andThen(to === "expired" ? forgetFraming(attempt.chainId) : Effect.void),
         Effect.asVoid,
-        change(sql, "Outbox.settle"),
+        sql.change("Outbox.settle"),
       ),
   }
 }

@@ -4,7 +4,7 @@ import { isRemoved, type Memories, memoryKey, type RuleMemory } from "../../rule
 import { Big, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Settings } from "../database/Settings.ts"
-import { change, Sql } from "../database/Sql.ts"
+import { Sql } from "../database/Sql.ts"
 import { storeError } from "../database/StoreError.ts"
 import { Journal } from "../journal/Journal.ts"
 import { makeRequests } from "./requests.ts"
@@ -40,43 +40,40 @@ export class RuleStates extends Context.Service<RuleStates>()("cofferer/store/Ru
     let cached: Map<string, RuleMemory> | undefined
     let generation = 0
     /** Stores the memory; a decision that changed its kind or reason is also kept as history. */
-    const save = Effect.fnUntraced(
-      function* (memory: RuleMemory, before: RuleMemory | undefined) {
-        const row = {
-          rule: memory.rule,
-          subject: memory.subject,
-          episode: memory.episode,
-          firing_since: memory.firingSince ?? null,
-          observations: memory.observations,
-          last_observation: memory.lastObservation,
-          state: memory.state,
-          reason: memory.reason ?? null,
-          detail: memory.detail,
-          reason_since: memory.reasonSince,
-          decided_at: memory.decidedAt,
-          clearing_since: memory.clearingSince ?? null,
-          told_at: memory.alertedAt ?? null,
-        }
-        cached?.set(memoryKey(memory.rule, memory.subject), memory)
-        yield* sql.write`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
+    const save = Effect.fnUntraced(function* (memory: RuleMemory, before: RuleMemory | undefined) {
+      const row = {
+        rule: memory.rule,
+        subject: memory.subject,
+        episode: memory.episode,
+        firing_since: memory.firingSince ?? null,
+        observations: memory.observations,
+        last_observation: memory.lastObservation,
+        state: memory.state,
+        reason: memory.reason ?? null,
+        detail: memory.detail,
+        reason_since: memory.reasonSince,
+        decided_at: memory.decidedAt,
+        clearing_since: memory.clearingSince ?? null,
+        told_at: memory.alertedAt ?? null,
+      }
+      cached?.set(memoryKey(memory.rule, memory.subject), memory)
+      yield* sql.write`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
           episode = excluded.episode, firing_since = excluded.firing_since, observations = excluded.observations,
           last_observation = excluded.last_observation, state = excluded.state, reason = excluded.reason,
           detail = excluded.detail, reason_since = excluded.reason_since, decided_at = excluded.decided_at,
           clearing_since = excluded.clearing_since, told_at = excluded.told_at`
-        if (before?.state === memory.state && before.reason === memory.reason) return
-        const at = yield* Clock.currentTimeMillis
-        const reason = isRemoved(memory) ? "in_band" : memory.reason
-        yield* sql.write`INSERT INTO decisions ${sql.insert({
-          at,
-          rule: memory.rule,
-          subject: memory.subject,
-          decision: reason === undefined ? "act" : "hold",
-          reason: reason ?? null,
-          detail: memory.detail,
-        })}`
-      },
-      change(sql, "RuleStates.save"),
-    )
+      if (before?.state === memory.state && before.reason === memory.reason) return
+      const at = yield* Clock.currentTimeMillis
+      const reason = isRemoved(memory) ? "in_band" : memory.reason
+      yield* sql.write`INSERT INTO decisions ${sql.insert({
+        at,
+        rule: memory.rule,
+        subject: memory.subject,
+        decision: reason === undefined ? "act" : "hold",
+        reason: reason ?? null,
+        detail: memory.detail,
+      })}`
+    }, sql.change("RuleStates.save"))
     const stored = sql`SELECT rule, subject, episode, firing_since AS "firingSince", observations,
       last_observation AS "lastObservation", state, reason, detail, reason_since AS "reasonSince",
       decided_at AS "decidedAt", clearing_since AS "clearingSince", told_at AS "alertedAt" FROM rule_states`.pipe(

@@ -2,7 +2,7 @@ import { Clock, Effect, Schema } from "effect"
 import type { FundingRequest } from "../../rules/Snapshot.ts"
 import { Digits, rowsOf } from "../database/columns.ts"
 import { type Database, rounded } from "../database/Database.ts"
-import { change, type Sql } from "../database/Sql.ts"
+import type { Sql } from "../database/Sql.ts"
 import type { Journal } from "../journal/Journal.ts"
 
 /** A payment that people were asked to make. */
@@ -35,29 +35,23 @@ export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Da
   const toAsk = (row: typeof AskRow.Type): Ask => ({ ...row, endedAt: row.endedAt ?? undefined })
   return {
     /** Call it inside the transaction of the decision. */
-    recordRequest: Effect.fnUntraced(
-      function* ({ from, to, ...ask }: Omit<Ask, "seq" | "at" | "endedAt">) {
-        const at = yield* Clock.currentTimeMillis
-        const row = { ...ask, amount: ask.amount.toString(), from_party: from, to_party: to, at, ended_at: null }
-        yield* sql.write`INSERT INTO asks ${sql.insert(row)}`
-        const { rule, subject, ...body } = { ...ask, from, to }
-        yield* journal.append({ kind: "asked", subject: `${rule} ${subject}`, body })
-      },
-      change(sql, "RuleStates.recordRequest"),
-    ),
+    recordRequest: Effect.fnUntraced(function* ({ from, to, ...ask }: Omit<Ask, "seq" | "at" | "endedAt">) {
+      const at = yield* Clock.currentTimeMillis
+      const row = { ...ask, amount: ask.amount.toString(), from_party: from, to_party: to, at, ended_at: null }
+      yield* sql.write`INSERT INTO asks ${sql.insert(row)}`
+      const { rule, subject, ...body } = { ...ask, from, to }
+      yield* journal.append({ kind: "asked", subject: `${rule} ${subject}`, body })
+    }, sql.change("RuleStates.recordRequest")),
     /** Ends the open one of the subject; false where none is. */
-    endRequest: Effect.fnUntraced(
-      function* (rule: string, subject: string, detail: string) {
-        const at = yield* Clock.currentTimeMillis
-        const [ended] = yield* sql.write`UPDATE asks SET ended_at = ${at} WHERE rule = ${rule} AND subject = ${subject}
+    endRequest: Effect.fnUntraced(function* (rule: string, subject: string, detail: string) {
+      const at = yield* Clock.currentTimeMillis
+      const [ended] = yield* sql.write`UPDATE asks SET ended_at = ${at} WHERE rule = ${rule} AND subject = ${subject}
           AND ended_at IS NULL RETURNING ${columns}`.pipe(rowsOf(AskRow, "RuleStates.endRequest"))
-        if (ended === undefined) return false
-        const body = { episode: ended.episode, amount: ended.amount, detail }
-        yield* journal.append({ kind: "received", subject: `${rule} ${subject}`, body })
-        return true
-      },
-      change(sql, "RuleStates.endRequest"),
-    ),
+      if (ended === undefined) return false
+      const body = { episode: ended.episode, amount: ended.amount, detail }
+      yield* journal.append({ kind: "received", subject: `${rule} ${subject}`, body })
+      return true
+    }, sql.change("RuleStates.endRequest")),
     /** Open ones, and those that ended at or after `since` (Unix milliseconds), oldest first. */
     requests: (since: number) =>
       remembered(
