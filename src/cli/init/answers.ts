@@ -23,16 +23,7 @@ interface InitFlags {
 }
 
 /** Answers of the flags or the person, with the gateway's facts. */
-export interface InitAnswers {
-  readonly name: string
-  readonly mode: Mode
-  readonly gateway: ReadonlyArray<string>
-  readonly chainId: string
-  readonly feeFactor: Share | undefined
-  readonly asset: PinnedAsset
-  readonly below: string
-  readonly target: string
-}
+export type InitAnswers = Effect.Success<ReturnType<typeof askMissing>>
 
 /** Flags without which a treasury cannot be written. */
 export const missingFlags = ({ gateway, asset, below, target }: InitFlags): ReadonlyArray<string> => [
@@ -140,9 +131,10 @@ export const askMissing = Effect.fnUntraced(function* (
     chainId,
     feeFactor,
     asset,
+    /** As a person wrote them, in units of the asset. */
     below,
     target,
-  } satisfies InitAnswers
+  }
 })
 
 /** Shows the file, and asks whether to write it. */

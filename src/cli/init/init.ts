@@ -4,11 +4,11 @@ import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { ProcessContext } from "../../config/Environment.ts"
 import { Hex64Text, Name } from "../../config/schema/Fields.ts"
-import { type Mode, treasuryOf } from "../../config/Treasury.ts"
+import { treasuryOf } from "../../config/Treasury.ts"
 import { parseYaml } from "../../config/yaml/Yaml.ts"
 import { formatLevel, parseAmount } from "../../domain/Amount.ts"
 import { shellWord } from "../../domain/text.ts"
-import { type PinnedAsset, percent, type Share } from "../../rules/Account.ts"
+import { percent, type Share } from "../../rules/Account.ts"
 import { makeKey, type NewKey, readKeyFile } from "../../signer/KeyFile.ts"
 import { type CliFailure, failWith, outputFlag, printResult } from "../common/output.ts"
 import { optionalOf, optionalText, pathArgument } from "../common/setup.ts"
@@ -172,21 +172,13 @@ export const init = Command.make(
 ).pipe(Command.withDescription("Write a first treasury file and its keys, and ask on a terminal for missing values"))
 
 /** The answers to every question of `init`. */
-interface NewTreasury {
-  readonly name: string
-  readonly mode: Mode
-  readonly chainId: string
+interface NewTreasury extends Omit<InitAnswers, "gateway"> {
   /** Addresses by name. */
   readonly gateways: ReadonlyArray<readonly [name: string, url: string]>
-  readonly asset: PinnedAsset
   readonly payer: { readonly name: string; readonly publicKey: string; readonly keyFile: string }
   readonly payee: { readonly name: string; readonly publicKey: string }
-  /** As a person wrote them, in units of the asset. */
-  readonly below: string
-  readonly target: string
-  /** The same target in base units. */
+  /** The target in base units. */
   readonly targetUnits: bigint
-  readonly feeFactor: Share | undefined
 }
 
 const commentColumn = 37
