@@ -56,9 +56,17 @@ type FaultDetails = typeof FaultDetails.Type
  */
 export type Stage = "before" | "world" | "body" | "wire"
 
-/** Words for the operations that a kind can hit; `fits` says which they are. */
-export const hitsOfKinds = ["all", "reads", "lists", "submit", "chain"] as const
-export type Hits = (typeof hitsOfKinds)[number]
+type Hits = "all" | "reads" | "lists" | "submit" | "chain"
+
+/** Operations that a kind can hit, by the word for them. */
+export const hitsOfKinds: Readonly<Record<Hits, ReadonlyArray<Operation>>> = {
+  all: operations,
+  reads: operations.filter((operation) => operation !== "submit"),
+  lists: ["balanceChanges", "assets", "accounts", "transfers", "withdrawals", "ledgerEntries", "parameters"],
+  submit: ["submit"],
+  /** They report the chain's name, or judge by it. */
+  chain: ["submit", "height", "statistics", "spam"],
+}
 
 interface Kind {
   readonly stage: Stage
@@ -159,34 +167,9 @@ export const faultRate = Schema.Finite.check(Schema.isBetween({ minimum: 0.000_0
 const FaultSpecSchema = Schema.Struct({ ...faultFields, rate: faultRate })
 export type FaultSpec = typeof FaultSpecSchema.Type
 
-const lists: ReadonlySet<string> = new Set([
-  "balanceChanges",
-  "assets",
-  "accounts",
-  "transfers",
-  "withdrawals",
-  "ledgerEntries",
-  "parameters",
-])
-
-/** Operations that report the chain's name, or judge by it. */
-const ofChain: ReadonlySet<string> = new Set(["submit", "height", "statistics", "spam"])
-
 /** True if a kind can hit an operation at all. */
-export const fits = (kind: FaultKind, operation: Operation): boolean => {
-  switch (kinds[kind].hits) {
-    case "all":
-      return true
-    case "chain":
-      return ofChain.has(operation)
-    case "submit":
-      return operation === "submit"
-    case "reads":
-      return operation !== "submit"
-    case "lists":
-      return lists.has(operation)
-  }
-}
+export const fits = (kind: FaultKind, operation: Operation): boolean =>
+  hitsOfKinds[kinds[kind].hits].includes(operation)
 
 /** True if a fault targets requests of this operation. */
 export const isMeantFor =

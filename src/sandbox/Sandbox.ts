@@ -5,7 +5,7 @@ import { Context, Effect, Fiber, Layer, Schedule, type Scope } from "effect"
 import { general } from "../domain/Balance.ts"
 import type { PublicKey } from "../domain/Hex.ts"
 import { boundedServer } from "../sockets/boundedServer.ts"
-import type { Chain, Included } from "./Chain.ts"
+import type { Chain } from "./Chain.ts"
 import type { World } from "./http/Answer.ts"
 import type { PerformedRequest } from "./http/perform.ts"
 import { makeRateLimiter, type RateLimiter } from "./http/RateLimiter.ts"
@@ -29,15 +29,6 @@ export interface SandboxOptions {
   readonly clock: "real" | "manual"
 }
 
-/** The ledger as it is, for tests: nothing between it and them. */
-interface LedgerView {
-  /** Base units in an account of a party of the scenario; 0 where there is none. */
-  readonly balance: (name: string, symbol: string) => Effect.Effect<bigint, SandboxError>
-  /** Transactions in blocks, oldest first; code 0 means executed. */
-  readonly executed: Effect.Effect<ReadonlyArray<Included>, SandboxError>
-  readonly head: Effect.Effect<{ readonly height: number; readonly hash: string; readonly time: bigint }, SandboxError>
-}
-
 /** A ledger network in one process over real HTTP: play money, and every rule of the real one that clients meet. */
 export class Sandbox extends Context.Service<
   Sandbox,
@@ -47,7 +38,7 @@ export class Sandbox extends Context.Service<
     readonly keysDir: string | undefined
     /** Key of any name: keys follow from the seed alone. */
     readonly publicKey: (name: string) => PublicKey
-    readonly ledger: LedgerView
+    readonly ledger: ReturnType<typeof viewLedger>
     readonly stepBlock: Effect.Effect<void, SandboxError>
     /** Answers a request without a socket. */
     readonly answer: (request: NetworkRequest) => Effect.Effect<PerformedRequest>
@@ -116,8 +107,10 @@ const produce = (node: LedgerNode, scenario: Scenario): Effect.Effect<never, San
     Effect.tapCause((cause) => Effect.logError("sandbox stopped", cause)),
   )
 
-const viewLedger = (node: LedgerNode): LedgerView => ({
-  balance: (name, symbol) =>
+/** The ledger as it is, for tests: nothing between it and them. */
+const viewLedger = (node: LedgerNode) => ({
+  /** Base units in an account of a party of the scenario; 0 where there is none. */
+  balance: (name: string, symbol: string) =>
     node.read((chain) => {
       const party = chain.keys.get(name)
       const asset = chain.scenario.assets.find((listed) => listed.symbol === symbol)?.id
@@ -126,6 +119,7 @@ const viewLedger = (node: LedgerNode): LedgerView => ({
       }
       return 0n
     }),
+  /** Transactions in blocks, oldest first; code 0 means executed. */
   executed: node.read((chain) => [...chain.included]),
   head: node.read(({ height, hash, time }) => ({ height, hash, time })),
 })
