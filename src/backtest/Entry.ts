@@ -3,10 +3,10 @@ import { millisOf, nanosOf } from "../domain/Time.ts"
 import { history } from "../rules/checks/history.ts"
 import { lateTimes } from "../rules/kinds/payoutNotices.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
+import type { Outcome } from "../rules/round.ts"
 import { hoursAt, plannedAfter } from "../rules/Schedule.ts"
 import type { Subject } from "../rules/Subject.ts"
 import { observationsMin, type SubjectFacts } from "../rules/SubjectFacts.ts"
-import type { Outcome } from "../rules/step.ts"
 import { type Band, bandOf, type Holding, isWithin } from "./Ledger.ts"
 
 /** When a subject is due, and its results so far. */

@@ -3,7 +3,7 @@ import type { Place } from "../config/yaml/Yaml.ts"
 import type { HoldReason } from "../domain/Decision.ts"
 import { sumText } from "../domain/Decision.ts"
 import { explainSubject } from "../rules/explain/explain.ts"
-import type { Outcome } from "../rules/step.ts"
+import type { Outcome } from "../rules/round.ts"
 import type { VirtualTreasury } from "./VirtualTreasury.ts"
 import type { DecidedPayment, RaisedAlert, WorldEvent, WorldSettings } from "./World.ts"
 

@@ -1,9 +1,9 @@
 import { Context, Layer } from "effect"
 import { accountKeyText } from "../domain/Balance.ts"
 import { isPaying, type Rule } from "../rules/Rule.ts"
+import type { Outcome } from "../rules/round.ts"
 import { ageMillis, type Snapshot } from "../rules/Snapshot.ts"
 import { subjectsIn } from "../rules/Subject.ts"
-import type { Outcome } from "../rules/step.ts"
 import { makeWatch, type Watch } from "../rules/Watch.ts"
 import type { AccountBalance } from "../store/balances/storeRows.ts"
 

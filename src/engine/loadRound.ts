@@ -4,7 +4,7 @@ import { nanosOf } from "../domain/Time.ts"
 import type { Answers } from "../rules/Code.ts"
 import { pastKey, pastsOf } from "../rules/Condition.ts"
 import { mayLock, type RoundContext } from "../rules/decideRound.ts"
-import { askAll, type Question, questionsOf } from "../rules/kinds/code.ts"
+import { askAll, questionsOf } from "../rules/kinds/code.ts"
 import { isAlert, isPaying, isRehearsed, type Rule } from "../rules/Rule.ts"
 import type { Memories } from "../rules/RuleMemory.ts"
 import type { Knowledge, Snapshot } from "../rules/Snapshot.ts"
@@ -29,7 +29,7 @@ const questionsFor = (
   { treasury: { rules }, mode }: InForce,
   moment: Moment,
   rehearsals: ReadonlyArray<TrialMovement>,
-): ReadonlyArray<Question> => {
+) => {
   const subjects = rules.filter((rule) => rule.kind === "code").flatMap(subjectsOf)
   const paying = subjects.filter(({ rule }) => !isRehearsed(mode, rule))
   const rehearsing = subjects.filter(({ rule }) => isRehearsed(mode, rule))

@@ -155,19 +155,11 @@ export const timesAfter = function* (schedule: Schedule, after: number): Iterabl
   for (let at = nextTime(schedule, after); ; at = nextTime(schedule, at)) yield at
 }
 
-/** Times of a plan that are due, and those that are dropped. */
-interface Due {
-  /** The time to be paid now; undefined where there is none. */
-  readonly planned: number | undefined
-  /** Times that were not paid and are too old; undefined if there are none. */
-  readonly missedTimes: MissedTimes | undefined
-}
-
 /**
- * Due times after `done`, in Unix milliseconds. Once: the newest stands for all of them. Skip: each by itself, the
- * oldest first, while it is not late.
+ * The due time after `done` to be paid now, in Unix milliseconds, and those that were not paid and are too old. Once:
+ * the newest stands for all of them. Skip: each by itself, the oldest first, while it is not late.
  */
-export const dueAfter = (schedule: Schedule, done: number, now: number): Due => {
+export const dueAfter = (schedule: Schedule, done: number, now: number) => {
   const newest = plannedUntil(schedule, now)
   if (newest <= done) return { planned: undefined, missedTimes: undefined }
   if (schedule.missed === "once") return { planned: newest, missedTimes: undefined }

@@ -1,7 +1,7 @@
+import type { Outcome } from "./round.ts"
 import { hoursAt } from "./Schedule.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
-import type { Outcome } from "./step.ts"
 
 /** Identifies an account. */
 export interface AccountOf {
@@ -11,20 +11,14 @@ export interface AccountOf {
   readonly asset: string
 }
 
+export type Watch = ReturnType<typeof makeWatch>
+
 /**
  * Selects the subjects to evaluate: those whose balances changed, those whose time has come, and those that are not at
  * rest. A subject at rest has no need: only its balances, its own times, or a cause that affects all subjects changes
  * its decision.
  */
-export interface Watch {
-  readonly subjects: ReadonlyArray<Subject>
-  /** Subjects to evaluate now, in the order of the file; `changed` are accounts whose balances changed. */
-  readonly due: (now: number, changed: Iterable<AccountOf>) => ReadonlyArray<Subject>
-  /** Records the outcome of an evaluation. */
-  readonly evaluated: (outcome: Outcome) => void
-}
-
-export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
+export const makeWatch = (subjects: ReadonlyArray<Subject>) => {
   const place = new Map(subjects.map((subject, i) => [subject, i]))
   // Most accounts have one subject: a number costs less than a list of one.
   const byAsset = new Map<string, Map<string, number | Array<number>>>()
@@ -45,7 +39,8 @@ export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
   let earliest = Number.POSITIVE_INFINITY
   return {
     subjects,
-    due: (now, changed) => {
+    /** Subjects to evaluate now, in the order of the file; `changed` are accounts whose balances changed. */
+    due: (now: number, changed: Iterable<AccountOf>): ReadonlyArray<Subject> => {
       if (restless.size === subjects.length) return subjects
       const places = [...restless]
       for (const i of places) marks[i] = 1
@@ -67,7 +62,8 @@ export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
       }
       return found
     },
-    evaluated: ({ facts: { subject, snapshot, need }, judgement }) => {
+    /** Records the outcome of an evaluation. */
+    evaluated: ({ facts: { subject, snapshot, need }, judgement }: Outcome): void => {
       const i = place.get(subject)
       if (i === undefined) return
       const resting = need?._tag !== "Wanted" && judgement.timer.firingSince === undefined

@@ -4,10 +4,10 @@ import type { Decision, Payment, RuleState } from "../domain/Decision.ts"
 import { payoutNotices } from "./kinds/payoutNotices.ts"
 import type { Notice } from "./Need.ts"
 import type { RuleMemory } from "./RuleMemory.ts"
+import type { Outcome } from "./round.ts"
 import type { FundingRequest } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 import type { Timer } from "./SubjectFacts.ts"
-import type { Outcome } from "./step.ts"
 
 /** Everything that follows from a round's outcome for one subject. */
 export interface Conclusion {

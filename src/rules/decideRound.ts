@@ -8,10 +8,10 @@ import type { ConditionFacts } from "./evaluate.ts"
 import { type AlertResult, evaluateAlerts } from "./kinds/alerting.ts"
 import type { Notice } from "./Need.ts"
 import { isOn, type Memories, memoryKey, silencesOf } from "./RuleMemory.ts"
+import { round } from "./round.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import { overlaid, type TrialMovement } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
-import { round } from "./step.ts"
 
 /** All that one round depends on. */
 export interface RoundContext {

@@ -7,10 +7,10 @@ import { needRanges } from "../../src/rules/lint/limits.ts"
 import { judgePolicy, lineFor, type PeriodUse, type PolicyLine } from "../../src/rules/policy/Policy.ts"
 import { levelsOf } from "../../src/rules/Rule.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
+import { round } from "../../src/rules/round.ts"
 import type { FundingRequest, Snapshot } from "../../src/rules/Snapshot.ts"
 import { accountKey } from "../../src/rules/Snapshot.ts"
 import { intentFor, type Subject } from "../../src/rules/Subject.ts"
-import { step } from "../../src/rules/step.ts"
 import { answered } from "../support/answered.ts"
 import { calmSnapshot } from "../support/Rules.ts"
 import { pick, type Random } from "./dice.ts"
@@ -164,9 +164,9 @@ export class HostileWorld {
   #decide(): void {
     const keyOf = (subject: Subject) => `${subject.rule.name}|${subject.name}`
     const subjects = this.#spots.map(({ subject }) => subject)
-    const outcomes = step(subjects, answered(subjects, this.#snapshot()), (subject) =>
+    const outcomes = round(subjects, answered(subjects, this.#snapshot()), (subject) =>
       this.#memories.get(keyOf(subject)),
-    )
+    ).outcomes
     for (const outcome of outcomes) {
       const { subject } = outcome.facts
       const { memory, notices } = conclude(outcome, this.#memories.get(keyOf(subject)), false)

@@ -2,9 +2,9 @@ import type { IntentId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { askedAfter, conclude } from "../../src/rules/conclude.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
+import { type Outcome, round } from "../../src/rules/round.ts"
 import { accountKey, type FundingRequest, networkFee, type Snapshot } from "../../src/rules/Snapshot.ts"
 import { intentFor, type Subject, subjectsOf } from "../../src/rules/Subject.ts"
-import { type Outcome, step } from "../../src/rules/step.ts"
 import { answered } from "../support/answered.ts"
 import { calmSnapshot } from "../support/Rules.ts"
 import { pick, type Random } from "./dice.ts"
@@ -87,7 +87,7 @@ export class WalkWorld {
     if (!calm && random(2) === 0) this.#outside()
     const snapshot = answered(this.subjects, this.#snapshot())
     const memories = this.memories
-    const outcomes = step(this.subjects, snapshot, (subject) => memories.get(keyOf(subject)))
+    const outcomes = round(this.subjects, snapshot, (subject) => memories.get(keyOf(subject))).outcomes
     this.#keep(outcomes)
     return { snapshot, outcomes, memories }
   }

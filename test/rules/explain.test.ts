@@ -7,10 +7,10 @@ import type { Party } from "../../src/rules/Account.ts"
 import { judgeSubject } from "../../src/rules/checks/decide.ts"
 import { explainSubject } from "../../src/rules/explain/explain.ts"
 import type { Level, PayingRule, RuleBase } from "../../src/rules/Rule.ts"
+import { round } from "../../src/rules/round.ts"
 import type { Hours } from "../../src/rules/Schedule.ts"
 import { type Snapshot, transferParametersOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
-import { step } from "../../src/rules/step.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { intentOf as intentWith } from "../support/Payments.ts"
 import { calmSnapshot, halted, plainRule } from "../support/Rules.ts"
@@ -165,11 +165,11 @@ describe("an explanation", () => {
         lastObservation: BigInt(now - 40_000) * 1_000_000n,
         episode: 1,
       }
-      for (const { facts } of step(
+      for (const { facts } of round(
         [ruleOf(dice, "keep"), ruleOf(dice, "other")].flatMap(subjectsOf),
         snapshot,
         () => memory,
-      )) {
+      ).outcomes) {
         const { decision } = judgeSubject(facts)
         const { checks, verdict, reason, next, payments } = explainSubject(facts)
         const holding = checks.filter(({ sign }) => sign === "holds" || sign === "also_holds")

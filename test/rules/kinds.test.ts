@@ -7,11 +7,11 @@ import type { Party } from "../../src/rules/Account.ts"
 import { decide } from "../../src/rules/checks/decide.ts"
 import { feeMax, type Policy } from "../../src/rules/policy/Policy.ts"
 import type { PayingRule, PayoutRule, RebalanceRule, SplitRule } from "../../src/rules/Rule.ts"
+import { round } from "../../src/rules/round.ts"
 import { plannedAfter, plannedUntil } from "../../src/rules/Schedule.ts"
 import { type Snapshot, transferParametersOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import type { Memory } from "../../src/rules/SubjectFacts.ts"
-import { step } from "../../src/rules/step.ts"
 import { intentOf } from "../support/Payments.ts"
 import { calmSnapshot, halted, plainParty, plainRule } from "../support/Rules.ts"
 
@@ -223,7 +223,7 @@ describe("a split", () => {
       levels: [{ party: d, asset, balance: "free", trigger: units(1_000), target: units(1_009) }],
     }
     const subjects = [short, other].flatMap((one) => subjectsOf(one))
-    const outcomes = step(subjects, snapshotOf({ a: 1_109, d: 1 }), () => ripe)
+    const outcomes = round(subjects, snapshotOf({ a: 1_109, d: 1 }), () => ripe).outcomes
     const paid = outcomes.flatMap(({ judgement: { decision } }) => moves(decision))
     assert.deepStrictEqual(paid, ["a 174 b", "a 74 c", "a 251 d"])
   })
@@ -375,13 +375,13 @@ describe("money that does not suffice for all", () => {
   }))
   const rule: PayingRule = { ...plainRule, name: "fund", kind: "topUp", from: funder, levels, onShort: "partial" }
   const amounts = (rules: ReadonlyArray<PayingRule>, balances: Readonly<Record<string, number>>) =>
-    step(rules.flatMap(subjectsOf), snapshotOf(balances), () => ripe).flatMap(({ judgement }) =>
+    round(rules.flatMap(subjectsOf), snapshotOf(balances), () => ripe).outcomes.flatMap(({ judgement }) =>
       moves(judgement.decision),
     )
 
   it("is shared in proportion to the needs, above the floor, the highest fee included", () => {
     const balances = { a: 0, b: 0, c: 0, d: 400 }
-    const paid = step(subjectsOf(rule), snapshotOf(balances), () => ripe).map(({ judgement }) =>
+    const paid = round(subjectsOf(rule), snapshotOf(balances), () => ripe).outcomes.map(({ judgement }) =>
       judgement.decision._tag === "Act" ? (judgement.decision.payments[0]?.amount ?? 0n) : 0n,
     )
     assert.deepStrictEqual(paid, [49n, 99n, 148n])
@@ -400,7 +400,7 @@ describe("money that does not suffice for all", () => {
     const min = new Map([[asset.id, units(10)]])
     const needs = levels.slice(0, 2).map((level, i) => ({ ...level, target: units(i === 0 ? 1_000 : 50) }))
     const snapshot = snapshotOf({ a: 0, b: 0, d: 202 }, { policy: capped })
-    const outcomes = step(subjectsOf({ ...rule, levels: needs, min }), snapshot, () => ripe)
+    const outcomes = round(subjectsOf({ ...rule, levels: needs, min }), snapshot, () => ripe).outcomes
     assert.deepStrictEqual(
       outcomes.flatMap(({ judgement }) => moves(judgement.decision)),
       ["d 50 a", "d 50 b"],
@@ -420,11 +420,11 @@ describe("money that does not suffice for all", () => {
       ["urgent", 0],
       ["fund", 5],
     ])
-    const said = step(
+    const said = round(
       [late, urgent].flatMap(subjectsOf),
       snapshotOf({ a: 0, c: 0, d: 440 }, { priorities }),
       () => ripe,
-    )
+    ).outcomes
     assert.deepStrictEqual(moves(said[0]!.judgement.decision), ["d 300 c"])
     assert.match(moves(said[1]!.judgement.decision)[0]!, /^yielded: rules of a higher priority took the funds/)
   })

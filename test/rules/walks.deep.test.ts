@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { cycle } from "../../src/rules/lint/cycle.ts"
 import { levelsOf, type PayingRule } from "../../src/rules/Rule.ts"
+import { round } from "../../src/rules/round.ts"
 import { accountKey } from "../../src/rules/Snapshot.ts"
 import { subjectsOf, waysOf } from "../../src/rules/Subject.ts"
-import { step } from "../../src/rules/step.ts"
 import { randomOf, seedsOf } from "./dice.ts"
 import { asksWrongly, staysWithin, takesTooMuch } from "./judgeWalk.ts"
 import { twinOf } from "./RandomCode.ts"
@@ -73,9 +73,9 @@ describe("random rules over random balances", () => {
         const ticked = world.tick(false)
         const wrong = [...takesTooMuch(treasury, ticked), ...asksWrongly(ticked)]
         assert.deepStrictEqual(wrong, [], `seed ${seed}, tick ${i}`)
-        const again = step(anew.rules.flatMap(subjectsOf), ticked.snapshot, (subject) =>
+        const again = round(anew.rules.flatMap(subjectsOf), ticked.snapshot, (subject) =>
           ticked.memories.get(keyOf(subject)),
-        )
+        ).outcomes
         assert.strictEqual(bytesOf(again), bytesOf(ticked.outcomes), `seed ${seed}, tick ${i}`)
         for (const kind of actedIn(ticked)) acted.add(kind)
       }

@@ -76,20 +76,14 @@ const limitText = (facts: SubjectFacts, refused: RefusedPart): string => {
 const isBefore = ({ subject, snapshot }: SubjectFacts, rule: string): boolean =>
   (snapshot.priorities.get(rule) ?? subject.rule.priority) < subject.rule.priority
 
-interface Slots {
-  readonly payer: Party
-  readonly used: number
-  readonly limit: number
-  readonly endsAt: number | undefined
-  /** Part of `used`: transfers not signed yet, decided by rules of a higher priority. */
-  readonly earlier: number
-}
+type Slots = NonNullable<ReturnType<typeof slotsOf>>
 
 /** Transfers of a payer in this epoch: those that the network counts, and those that are decided and not signed. */
-const slotsOf = (facts: SubjectFacts, payer: Party): Slots | undefined => {
+const slotsOf = (facts: SubjectFacts, payer: Party) => {
   const quota = facts.snapshot.quota(payer.publicKey)
   if (quota === undefined) return undefined
   const unsigned = facts.snapshot.open.filter((i) => usesQuota(i) && i.payment.fromKey === payer.publicKey)
+  /** Part of those used: decided by rules of a higher priority. */
   const earlier = unsigned.filter(({ rule }) => isBefore(facts, rule)).length
   return { payer, used: quota.used + unsigned.length, limit: quota.limit, endsAt: quota.endsAt, earlier }
 }

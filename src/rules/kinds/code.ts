@@ -73,38 +73,19 @@ export const codeNeed = ({ subject, snapshot, balances }: KindInput<"code">): Ne
   return { _tag: "Wanted", detail: because, transfers, ...next }
 }
 
-/** A call of an operator's function that is due before a round. */
-export interface Question {
-  /** The rule's name. */
-  readonly rule: string
-  readonly code: Code
-  readonly seen: CodeSeen
-  /** Unix milliseconds of the evaluation. */
-  readonly now: number
-}
-
-/** Calls due for these subjects; subjects with unknown balances make none. */
-export const questionsOf = (
-  subjects: ReadonlyArray<Subject>,
-  known: Knowledge & Pick<Snapshot, "now" | "listed">,
-): ReadonlyArray<Question> =>
+/** Calls of operators' functions that are due before a round; subjects with unknown balances make none. */
+export const questionsOf = (subjects: ReadonlyArray<Subject>, known: Knowledge & Pick<Snapshot, "now" | "listed">) =>
   subjects.filter(isCode).flatMap((subject) => {
+    const { rule } = subject
     const balances = balancesOf(subject, known)
     if (balances === undefined) return []
-    return [
-      {
-        rule: subject.rule.name,
-        code: subject.rule.code,
-        seen: codeInputOf(subject.rule, balances, known),
-        now: known.now,
-      },
-    ]
+    return [{ rule: rule.name, code: rule.code, seen: codeInputOf(rule, balances, known), now: known.now }]
   })
 
 const isCode = (subject: Subject): subject is Extract<Subject, { kind: "code" }> => subject.kind === "code"
 
 /** Asks all of them. The answers are there once what is waited for has ended. */
-export const askAll = (questions: ReadonlyArray<Question>) => {
+export const askAll = (questions: ReturnType<typeof questionsOf>) => {
   const answers = new Map<string, Answered & Pick<Code, "hash">>()
   const waited = questions.flatMap(({ rule, code, seen, now }) => {
     const put = (one: Answered) => {

@@ -6,10 +6,10 @@ import { type LoadedFunction, loadRules } from "../../../src/config/code/loadRul
 import { baseUnits } from "../../../src/domain/Amount.ts"
 import type { Policy } from "../../../src/rules/policy/Policy.ts"
 import type { TopUpRule } from "../../../src/rules/Rule.ts"
+import { round } from "../../../src/rules/round.ts"
 import type { Snapshot } from "../../../src/rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../../../src/rules/Subject.ts"
 import type { Memory } from "../../../src/rules/SubjectFacts.ts"
-import { step } from "../../../src/rules/step.ts"
 import { type AccountOf, makeWatch } from "../../../src/rules/Watch.ts"
 import { calmSnapshot, plainParty, plainRule } from "../../support/Rules.ts"
 import { threadCpuMicros } from "../../support/threadCpu.ts"
@@ -73,7 +73,7 @@ const decided = () => {
   let looks = 0
   const decideOn = (changed: ReadonlyArray<AccountOf>) => {
     const due = watch.due(now, changed)
-    for (const outcome of step(due, snapshot(), (subject) => memories.get(subject))) {
+    for (const outcome of round(due, snapshot(), (subject) => memories.get(subject)).outcomes) {
       watch.evaluated(outcome)
       memories.set(outcome.facts.subject, { ...outcome.judgement.timer, episode: 1 })
     }

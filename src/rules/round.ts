@@ -37,22 +37,10 @@ const isInOrder = (subjects: ReadonlyArray<Subject>): boolean => {
 
 /**
  * Decides all subjects once. Payments of one subject count as under way for those after it; needs of one priority share
- * the payer's funds if these do not cover all. The same arguments give the same outcomes.
+ * the payer's funds if these do not cover all. The same arguments give the same outcomes. The snapshot that it returns
+ * has the payments of all under way.
  */
-export const step = (
-  subjects: ReadonlyArray<Subject>,
-  snapshot: Snapshot,
-  memoryOf: MemoryOf,
-): ReadonlyArray<Outcome> => round(subjects, snapshot, memoryOf).outcomes
-
-/** All outcomes, and the snapshot with their payments under way. */
-interface Round {
-  readonly outcomes: ReadonlyArray<Outcome>
-  readonly snapshot: Snapshot
-}
-
-/** `step` with the resulting snapshot, for rules that come after. */
-export const round = (subjects: ReadonlyArray<Subject>, snapshot: Snapshot, memoryOf: MemoryOf): Round => {
+export const round = (subjects: ReadonlyArray<Subject>, snapshot: Snapshot, memoryOf: MemoryOf) => {
   const classes: Array<ReadonlyArray<Outcome>> = []
   const ordered = inOrder(subjects)
   let now = snapshot
@@ -67,7 +55,7 @@ export const round = (subjects: ReadonlyArray<Subject>, snapshot: Snapshot, memo
   return { outcomes: classes.length === 1 ? classes[0]! : classes.flat(), snapshot: now }
 }
 
-const decideClass = (subjects: ReadonlyArray<Subject>, snapshot: Snapshot, memoryOf: MemoryOf): Round => {
+const decideClass = (subjects: ReadonlyArray<Subject>, snapshot: Snapshot, memoryOf: MemoryOf) => {
   const tried = decideEach(subjects, snapshot, memoryOf, () => undefined)
   const shares = sharesOf(tried.outcomes, snapshot, memoryOf)
   return shares.size === 0 ? tried : decideEach(subjects, snapshot, memoryOf, (subject) => shares.get(subject))
@@ -78,7 +66,7 @@ const decideEach = (
   snapshot: Snapshot,
   memoryOf: MemoryOf,
   allotmentOf: (subject: Subject) => Allotment | undefined,
-): Round => {
+) => {
   let now = snapshot
   const outcomes: Array<Outcome> = []
   for (const subject of subjects) {
