@@ -76,13 +76,13 @@ export const makeRowReader = (transport: Transport): RowReader => ({
     return pageOf(value.assets, mark)
   }),
   accounts: Effect.fn("GatewayReader.accounts")(function* (query) {
-    const { value, mark } = yield* transport.request({
+    const { value, mark, date } = yield* transport.request({
       operation: "accounts",
       path: "/api/v2/accounts",
       query: [...filterParameters(query), ...paginationParameters(query)],
       schema: AccountsAnswer,
     })
-    return pageOf(value.accounts, mark)
+    return { ...pageOf(value.accounts, mark), date }
   }),
 })
 

@@ -16,6 +16,8 @@ export interface Walk<A> {
   readonly complete: boolean
   /** The lowest block that any page names; undefined where one names none. */
   readonly mark: BlockMark | undefined
+  /** The earliest time that any page has of its gateway, Unix nanoseconds; undefined where none has one. */
+  readonly date?: bigint | undefined
   /** Where another walk goes on behind the last row read; undefined where no row was. */
   readonly cursor: string | undefined
 }
@@ -34,16 +36,18 @@ export const walkPages = <A>(
     const rows: Array<A> = []
     const seen = new Set<string>()
     let mark: BlockMark | undefined
+    let date: bigint | undefined
     let after = from
     for (let count = 1; ; count++) {
       const page = yield* fetchPage(after)
       for (const row of page.rows) rows.push(row.node)
       mark = count === 1 ? page.mark : lowerMark(mark, page.mark)
+      if (page.date !== undefined && (date === undefined || page.date < date)) date = page.date
       const cursor = page.pageInfo.endCursor
       const leadsOn = cursor !== "" && cursor.length <= cursorLengthMax && !seen.has(cursor) && page.rows.length > 0
       const reached = leadsOn ? cursor : after
-      if (!page.pageInfo.hasNextPage) return { rows, complete: true, mark, cursor: reached }
-      if (!leadsOn || count >= pagesMax) return { rows, complete: false, mark, cursor: reached }
+      if (!page.pageInfo.hasNextPage) return { rows, complete: true, mark, date, cursor: reached }
+      if (!leadsOn || count >= pagesMax) return { rows, complete: false, mark, date, cursor: reached }
       seen.add(cursor)
       after = cursor
     }

@@ -320,7 +320,9 @@ const readOn = Effect.fnUntraced(function* (
   const parties = partiesOf(treasury)
   const usual = treasury.pageRows ?? defaultPageRows
   const rows: Array<BalanceChange> = []
-  let from = (yield* Ref.get(pace)).hasMarks ? watermark.timestamp : watermark.timestamp - overlapNanos
+  // Only an answer that names its block proves that no row before the watermark comes late.
+  const isProven = watermark.height > 0n && (yield* Ref.get(pace)).hasMarks
+  let from = isProven ? watermark.timestamp : watermark.timestamp - overlapNanos
   for (;;) {
     const known = yield* Ref.get(pace)
     const { span, hasMarks } = known

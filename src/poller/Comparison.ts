@@ -17,7 +17,16 @@ import type { AccountBalance } from "../store/balances/storeRows.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { logEvent } from "../telemetry/Logging.ts"
-import { isAhead, isWatched, partiesOf, type Reader, settleNanos, type WatchedTreasury } from "./askWindow.ts"
+import {
+  endOf,
+  finalAt,
+  isAhead,
+  isWatched,
+  newestOf,
+  partiesOf,
+  type Reader,
+  type WatchedTreasury,
+} from "./askWindow.ts"
 
 /** Balances as the gateway itself lists them. */
 export interface AccountListing {
@@ -25,6 +34,8 @@ export interface AccountListing {
   readonly accounts: ReadonlyMap<string, AccountKey & { readonly balance: bigint }>
   /** Holds every row before this block time, and may hold later ones. Unix nanoseconds. */
   readonly since: bigint
+  /** Holds no row of this block time or later. */
+  readonly end: bigint
 }
 
 type ListedAccounts =
@@ -37,7 +48,7 @@ type ListedAccounts =
 /** The largest page that networks give: one page is one moment. */
 const pageRows = 5_000
 
-/** All accounts of the parties with their balances. A gateway without block headers is believed to be settled late. */
+/** All accounts of the parties with their balances. */
 export const listAccounts = Effect.fn("Reconciliation.list")(function* (
   reader: Reader,
   parties: ReadonlyArray<string>,
@@ -48,7 +59,7 @@ export const listAccounts = Effect.fn("Reconciliation.list")(function* (
   if (walk === undefined) return { _tag: "Unsupported" } satisfies ListedAccounts
   const unusable = (detail: string): ListedAccounts => ({ _tag: "Unusable", detail })
   if (!walk.complete) return unusable("the listing of accounts does not end")
-  if (isAhead(walk.mark, now)) return unusable("the gateway is ahead of our clock")
+  if (isAhead(newestOf(walk, now), now)) return unusable("the gateway is ahead of our clock")
   const watched = isWatched(parties)
   const accounts = new Map<string, ReportedBalance>()
   for (const row of walk.rows) {
@@ -57,8 +68,8 @@ export const listAccounts = Effect.fn("Reconciliation.list")(function* (
     if (accounts.has(name)) return unusable("the listing has one account twice")
     accounts.set(name, row)
   }
-  const since = walk.mark?.timestamp ?? now - settleNanos
-  return { _tag: "Listed", listing: { accounts, since } } satisfies ListedAccounts
+  const listing = { accounts, since: finalAt(walk, now), end: endOf(walk, now) }
+  return { _tag: "Listed", listing } satisfies ListedAccounts
 })
 
 /** Gateways whose balances were compared with our rows so far, by result. */

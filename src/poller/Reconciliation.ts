@@ -128,8 +128,8 @@ const compare = Effect.fnUntraced(function* (
   const { listing, until, now } = at
   const seen = yield* compareNow(treasury, listing)
   if (seen === undefined) return yield* giveUp(memory, now)
-  // The block at the listing's own time may be in the listing already, and is not in the rows yet.
-  if (seen.differing.length > 0 && until <= listing.since) {
+  // Blocks up to the listing's end may be in the listing already, and are not in the rows yet.
+  if (seen.differing.length > 0 && until < listing.end) {
     if (now - listing.at > patienceMillis) yield* giveUp(memory, now)
     return
   }

@@ -73,15 +73,42 @@ export const blockNanos = 1_000n
 export const aligned = (nanos: bigint): bigint => (nanos / blockNanos) * blockNanos
 
 /** Delay of rows in nanoseconds where no block header shows that they are final. */
-export const settleNanos = 5_000_000_000n
+const settleNanos = 5_000_000_000n
 
 /** Below this time rows do not change any more, where the gateway names no block. */
 export const settledAt = (now: bigint): bigint => aligned(now - settleNanos)
 
+/** A Date header has whole seconds: the gateway's own time is before the next one. */
+const secondNanos = 1_000_000_000n
+
+/** When a gateway answered. */
+interface AnswerTime {
+  readonly mark: BlockMark | undefined
+  /** Its own time, Unix nanoseconds; undefined where it names none. */
+  readonly date?: bigint | undefined
+}
+
+/** The newest block that an answer shows; without blocks the gateway's own time stands for its time. */
+export const newestOf = ({ mark, date }: AnswerTime, now: bigint): BlockMark =>
+  mark ?? { height: 0n, timestamp: date ?? now }
+
+/** No row of an answer is of this time or later. Without blocks, by the gateway's own time. */
+export const endOf = ({ mark, date }: AnswerTime, now: bigint): bigint =>
+  mark === undefined ? (date === undefined ? now : date + secondNanos) : mark.timestamp + blockNanos
+
+/**
+ * An answer has every row before this time. Without blocks the earlier clock counts, ours or the gateway's: by one
+ * alone, a wrong one is never noticed.
+ */
+export const finalAt = (answer: AnswerTime, now: bigint): bigint => {
+  if (answer.mark !== undefined) return answer.mark.timestamp
+  const end = endOf(answer, now)
+  return settledAt(end < now ? end : now)
+}
+
 /** How far a block may be ahead of our clock. Were more believed, every later block would seem to be of the past. */
 const aheadNanosMax = 30_000_000_000n
-export const isAhead = (mark: BlockMark | undefined, now: bigint): boolean =>
-  mark !== undefined && mark.timestamp > now + aheadNanosMax
+export const isAhead = (newest: BlockMark, now: bigint): boolean => newest.timestamp > now + aheadNanosMax
 
 /** One page of a window: oldest first, no cursor. */
 export const askWindow = (

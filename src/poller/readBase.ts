@@ -8,7 +8,16 @@ import type { AccountFilter } from "../gateway/readRows.ts"
 import { pageSize, walkPages } from "../gateway/walkPages.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { logEvent } from "../telemetry/Logging.ts"
-import { aligned, blockNanos, isAhead, isWatched, type Reader, settledAt, type WindowAnswer } from "./askWindow.ts"
+import {
+  aligned,
+  blockNanos,
+  finalAt,
+  isAhead,
+  isWatched,
+  newestOf,
+  type Reader,
+  type WindowAnswer,
+} from "./askWindow.ts"
 
 /** Balances now, and the time from which history adds to them. */
 export interface Base {
@@ -58,11 +67,12 @@ const readBase = Effect.fnUntraced(function* (reader: Reader, parties: ReadonlyA
     yield* logEvent("account listing without end", { rows: walk.rows.length })
     return "unusable" as const
   }
-  if (mark !== undefined && isAhead(mark, now)) {
-    yield* logAhead(mark, now)
+  const newest = newestOf(walk, now)
+  if (isAhead(newest, now)) {
+    yield* logAhead(newest, now)
     return "unusable" as const
   }
-  const until = mark?.timestamp ?? settledAt(now)
+  const until = finalAt(walk, now)
   const openings = walk.rows.map((row) => ({ ...row, timestamp: until - blockNanos })).filter(isWatched(parties))
   return { openings, until, height: mark === undefined ? 0n : mark.height - 1n } satisfies Base
 })
@@ -129,11 +139,11 @@ const ask = (reader: Reader, parties: ReadonlyArray<string>, range: Range) => {
 export const readNewest = Effect.fnUntraced(function* (party: string, now: bigint) {
   const reader = yield* GatewayReader
   const query = { partyIds: [party], first: pageSize, startTimestamp: aligned(now - reachNanos) }
-  const { rows, complete, mark } = yield* walkPages((after) => reader.balanceChanges({ ...query, after }))
-  if (!complete || isAhead(mark, now)) return undefined
-  const until = mark?.timestamp ?? settledAt(now)
+  const walk = yield* walkPages((after) => reader.balanceChanges({ ...query, after }))
+  if (!walk.complete || isAhead(newestOf(walk, now), now)) return undefined
+  const until = finalAt(walk, now)
   const newest = new Map<string, BalanceChange>()
-  for (const row of rows.filter(isWatched([party]))) {
+  for (const row of walk.rows.filter(isWatched([party]))) {
     const name = accountKeyText(row)
     const known = newest.get(name)
     if (row.timestamp < until && (known === undefined || known.timestamp < row.timestamp)) newest.set(name, row)

@@ -8,11 +8,12 @@ import {
   aligned,
   askWindow,
   blockNanos,
+  finalAt,
   isAhead,
   isWatched,
+  newestOf,
   pageRowsMax,
   type Reader,
-  settledAt,
   type WindowAnswer,
   type WindowQuery,
 } from "./askWindow.ts"
@@ -87,8 +88,6 @@ const wordsOf = ({ partyIds, assetId, accountTypes: types }: AccountFilter): str
 
 const keyOf = (row: BalanceChange): string => `${row.asset}|${row.party}|${row.market}|${row.type}`
 
-/** A Date header has whole seconds. */
-const secondNanos = 1_000_000_000n
 /** More than the halvings of a whole year into microseconds. */
 const cutsMax = 64
 
@@ -103,11 +102,10 @@ export const readWindow = Effect.fnUntraced(function* (reader: Reader, query: Wi
   let cut: "no" | "narrowed" = "no"
   for (let cuts = 0; cuts < cutsMax; cuts++) {
     const page = yield* askWindow(reader, { partyIds: query.parties }, { from, end, rows: query.pageRows })
-    const { mark, date = query.now } = page
-    const newest = mark ?? { height: 0n, timestamp: date }
+    const { mark } = page
+    const newest = newestOf(page, query.now)
     if (isAhead(newest, query.now)) return { _tag: "Ahead", mark: newest } as const
-    // Without blocks the earlier clock counts, ours or the gateway's: by one alone, a wrong one is never noticed.
-    const final = mark?.timestamp ?? settledAt(date + secondNanos < query.now ? date + secondNanos : query.now)
+    const final = finalAt(page, query.now)
     const until = end === undefined || final < end ? final : end
     if (until <= from) return { _tag: "Nothing", mark, unsettled: watchedOf(query, page) } as const
     if (page.rows.some(({ node }) => node.timestamp < from || (end !== undefined && node.timestamp >= end))) {

@@ -10,6 +10,8 @@ export interface History {
   begun: { readonly height: bigint; readonly timestamp: bigint }
   /** Whether the node names blocks in headers. Default true. */
   hasHeaders: boolean
+  /** Whole seconds of the Date header, Unix nanoseconds; undefined: no such header. */
+  date: (() => bigint) | undefined
   /** The node's own clock, Unix nanoseconds: windows without an end are measured by it. */
   now: () => bigint
   /** Rows before it are forgotten; balances are not. */
@@ -41,6 +43,7 @@ export const newHistory = (rows: ReadonlyArray<BalanceChange> = []): History => 
   rows,
   begun: { height: 1n, timestamp: 0n },
   hasHeaders: true,
+  date: undefined,
   now: () => BigInt(Date.now()) * 1_000_000n,
   keptFrom: 0n,
   pageMax: 5_000,
@@ -60,9 +63,12 @@ export const serveHistory = (history: History): Effect.Effect<GatewayServer, nev
   startGateway((response, { url }) => {
     if (url.pathname === headPath) return void response.end(JSON.stringify(headOf("test")))
     history.onRequest()
-    const headers = history.hasHeaders
-      ? { "x-block-height": String(history.begun.height), "x-block-timestamp": String(history.begun.timestamp) }
-      : {}
+    const block = {
+      "x-block-height": String(history.begun.height),
+      "x-block-timestamp": String(history.begun.timestamp),
+    }
+    const date = history.date && { date: new Date(Number(history.date() / 1_000_000n)).toUTCString() }
+    const headers = { ...(history.hasHeaders ? block : {}), ...date }
     // Its clock may be one of another year.
     response.sendDate = false
     const answer = answerOf(history, url)
