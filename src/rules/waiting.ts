@@ -66,11 +66,12 @@ export const judgeWait = (backing: Backing, { now, since, needsApproval }: WaitF
   }
 }
 
+/** Consequence of a planned time that is dropped, as text. */
+export const neverPaid = "nothing pays it any more"
+
 /** Consequence of a payment that ends unpaid, as text. */
 export const afterUnpaid = ({ _tag }: Backing): string =>
-  _tag === "Level"
-    ? "the rule decides again"
-    : 'nothing pays it any more; if it is still owed, pay it with "cofferer submit"'
+  _tag === "Level" ? "the rule decides again" : `${neverPaid}; if it is still owed, pay it with "cofferer submit"`
 
 /** True if a payment was decided before another: it goes first where both wait for the same money. */
 export const isEarlier = (a: Pick<Intent, "createdAt" | "id">, b: Pick<Intent, "createdAt" | "id">): boolean =>

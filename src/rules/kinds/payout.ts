@@ -2,7 +2,7 @@ import { formatAmount } from "../../domain/Amount.ts"
 import type { KindInput, Need } from "../Need.ts"
 import type { PayoutRule } from "../Rule.ts"
 import { dueAfter, firstAfter, type MissedTimes, plannedAfter, plannedUntil } from "../Schedule.ts"
-import { afterUnpaid } from "../waiting.ts"
+import { neverPaid } from "../waiting.ts"
 
 /**
  * A fixed amount at each planned time. Times before the first evaluation with balances are not owed. A concluded time
@@ -55,12 +55,12 @@ export const unseenOf = ({ schedule }: PayoutRule, since: number, now: number): 
 /** Text of `unseenOf` for people. */
 export const unseenText = (rule: PayoutRule, unseen: MissedTimes): string =>
   `${payoutText(rule)} planned for ${timesText(unseen)} is not paid: no block was read since the rule is known here, ` +
-  `and of the time before nothing is owed; ${afterUnpaid({ _tag: "Gone" })}`
+  `and of the time before nothing is owed; ${neverPaid}`
 
 /** Describes a planned time that a wrong clock may have placed before the plan came into force. */
 export const misclockedText = (rule: PayoutRule, time: MissedTimes): string =>
   `${payoutText(rule)} planned for ${timesText(time)} is not paid: the rule or its plan came into force while this ` +
-  `host's clock was ahead, and of the time before nothing is owed; ${afterUnpaid({ _tag: "Gone" })}`
+  `host's clock was ahead, and of the time before nothing is owed; ${neverPaid}`
 
 export const payoutText = ({ amount, asset, from, to }: PayoutRule): string =>
   `${formatAmount(amount, asset.decimals)} ${asset.symbol} ${from.name} -> ${to.name}`

@@ -8,13 +8,13 @@ import type { RuleMemory } from "../RuleMemory.ts"
 import type { Outcome } from "../round.ts"
 import { firstAfter, type MissedTimes, plannedUntil } from "../Schedule.ts"
 import type { SubjectFacts } from "../SubjectFacts.ts"
-import { afterUnpaid } from "../waiting.ts"
+import { neverPaid } from "../waiting.ts"
 import { misclockedText, payoutText, timesText, unseenOf, unseenText } from "./payout.ts"
 
 /** Describes planned times that may have been paid by a database that was lost. */
 const lostText = (rule: PayoutRule, lost: MissedTimes): string =>
   `${payoutText(rule)} planned for ${timesText(lost)} is dropped: the database is a restored backup, and the ` +
-  `lost one may have paid it. Compare the ledger; ${afterUnpaid({ _tag: "Gone" })}`
+  `lost one may have paid it. Compare the ledger; ${neverPaid}`
 
 /** Hold reason of a rule, and its sentence. */
 interface Held {
@@ -60,7 +60,7 @@ const missedText = (rule: PayoutRule, missedTimes: MissedTimes, { reason, detail
       : `it was held (${reasonText(reason, sentence)})`
   const late = `after ${spanText(rule.schedule.lateMillis)} it is dropped (missed: skip)`
   const what = `${payoutText(rule)} planned for ${timesText(missedTimes)} is not paid`
-  return `${what}: ${why}, and ${late}; ${afterUnpaid({ _tag: "Gone" })}`
+  return `${what}: ${why}, and ${late}; ${neverPaid}`
 }
 
 /** An open payment of the rule itself blocks it, and alerts by its own bounds. */
