@@ -58,11 +58,11 @@ const parseEntry = (entry: StoredEntry): ParsedEntry => {
 
 /** Builds the statement from the entries, in order. Throws a SyntaxError if one is not JSON. */
 export const statementOf = (entries: ReadonlyArray<StoredEntry>): Statement => {
-  const told = entries.map(parseEntry)
-  const intents = told.filter((t) => t.kind === "intent")
-  const decision = told.find((t) => t.kind === "decision")
-  const approvals = told.filter((t) => t.kind === "approval")
-  const remarks = told.filter((t) => !known.has(t.kind))
+  const parsed = entries.map(parseEntry)
+  const intents = parsed.filter((t) => t.kind === "intent")
+  const decision = parsed.find((t) => t.kind === "decision")
+  const approvals = parsed.filter((t) => t.kind === "approval")
+  const remarks = parsed.filter((t) => !known.has(t.kind))
   return {
     treasury: entries[0]?.treasury ?? "",
     payment: paymentOf(entries[0]?.subject ?? "", intents[0]?.body ?? {}),
@@ -78,7 +78,7 @@ export const statementOf = (entries: ReadonlyArray<StoredEntry>): Statement => {
       at,
       ...pick(body, "state", "detail", "fee", "settledAt", "verb", "author", "reason"),
     })),
-    attempts: told.filter(isSigned).map((signed) => attemptOf(signed, told)),
+    attempts: parsed.filter(isSigned).map((signed) => attemptOf(signed, parsed)),
     ...(approvals.length === 0 ? {} : { approvals: approvals.map(approvalOf) }),
     remarks: remarks.map(({ at, kind, body }) => ({ at, kind, body })),
   }
