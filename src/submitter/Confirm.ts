@@ -2,7 +2,6 @@ import { Clock, Effect, Result } from "effect"
 import { byOneConfig, CycleConfig } from "../config/ConfigInForce.ts"
 import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
 import type { Intent, IntentCommand } from "../domain/Intent.ts"
-import { millisOf } from "../domain/Time.ts"
 import { type GatewayError, ifSupported, warnOf } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
@@ -18,7 +17,7 @@ import {
   quorumListing,
   sureHeight,
 } from "../payments/judgeAttempt.ts"
-import { movementOf, signedAfterOf } from "../payments/movements.ts"
+import { movementOf } from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -34,7 +33,7 @@ import { ChainHeadCache, haltOnWrongChain } from "./ChainHeadCache.ts"
 import { escalateIfOverdue, escalateUnseen, type Live, settleExecuted, settleExpired } from "./endings.ts"
 import { InFlight, withIntentLock } from "./InFlight.ts"
 import { fewerThanAgreed, judgeFound, speaksAgainst } from "./judgeFound.ts"
-import { loadEnds, otherUnderWay, recordMovements } from "./loadEnds.ts"
+import { loadEnds, otherUnderWay, recordMovements, signedOn } from "./loadEnds.ts"
 import { clockAgrees } from "./waiting.ts"
 
 /** Searches the ledger for one attempt, and settles it if the evidence is enough. */
@@ -158,8 +157,7 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
   const { intent, attempt } = live
   const outbox = yield* Outbox
   const { gateways } = (yield* CycleConfig).treasury.network
-  const after = { reported: attempt.anchorHeight, now: millisOf(signedAfterOf(attempt)) }
-  const other = yield* otherUnderWay(intent, after)
+  const other = yield* otherUnderWay(intent, signedOn(attempt))
   // A withdrawal is visible at one end only, where other debits may be of the same amount.
   const isVisible = other === undefined && intent.command === "transfer"
   const movement = isVisible ? movementOf(intent, attempt, yield* loadEnds(intent, attempt)) : undefined

@@ -4,7 +4,7 @@ import type { Attempt } from "../domain/Attempt.ts"
 import { general } from "../domain/Balance.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { nanosOf } from "../domain/Time.ts"
+import { millisOf, nanosOf } from "../domain/Time.ts"
 import { ifSupported, warnOf } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { type ChainProgress, isProofOverdue, sureHeight } from "../payments/judgeAttempt.ts"
@@ -49,7 +49,8 @@ export const loadSteps = Effect.fnUntraced(function* ({ payment }: Intent, since
 /** Balance changes of both ends, since the first block that may hold the attempt or one of `others`. */
 export const loadEnds = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt) {
   const { id, payment } = intent
-  const settled = yield* (yield* Outbox).settledSince(attempt.createdAt - overlapMillis)
+  const outbox = yield* Outbox
+  const settled = yield* outbox.settledSince(attempt.createdAt - overlapMillis)
   const others = settled.filter(
     (other) =>
       other.id !== id &&
@@ -60,7 +61,24 @@ export const loadEnds = Effect.fnUntraced(function* (intent: Intent, attempt: At
   const times = others.flatMap(({ settledAt }) => (settledAt === undefined ? [] : [inMicros(settledAt)]))
   const since = times.reduce((first, time) => (time < first ? time : first), signedAfterOf(attempt))
   const until = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
-  return { ...(yield* loadSteps(intent, since)), others, until } satisfies Ends
+  const steps = yield* loadSteps(intent, since)
+  const places = new Set(steps.lost.map(({ at }) => inMicros(at)))
+  const isPlaced = ({ settledAt }: Intent) => settledAt !== undefined && places.has(inMicros(settledAt))
+  const signed = { ...signedOn(attempt), blockMillis: yield* (yield* Observations).blockMillis }
+  const mayBeHere = (one: Attempt) => !isProofOverdue(one, sureHeight(one, signed))
+  // One whose block is not known, as where people resolved it, is in none of these if its window was over before.
+  const here = yield* Effect.filter(others, (other) =>
+    isPlaced(other)
+      ? Effect.succeed(true)
+      : Effect.map(outbox.attempts(other.id), (all) => all.length === 0 || all.some(mayBeHere)),
+  )
+  return { ...steps, others: here, until } satisfies Ends
+})
+
+/** How far the chain was when the attempt was signed. */
+export const signedOn = (attempt: Attempt) => ({
+  reported: attempt.anchorHeight,
+  now: millisOf(signedAfterOf(attempt)),
 })
 
 /**
