@@ -1,9 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import type { Attempt } from "../../src/domain/Attempt.ts"
 import { shortId } from "../../src/domain/Hex.ts"
+import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { type FlowServices, paid, round } from "../support/Flow.ts"
-import type { Front } from "../support/Fronts.ts"
+import { endIntent, type Verb } from "../../src/submitter/endIntent.ts"
+import { alice, type FlowServices, paid, pass, round } from "../support/Flow.ts"
+import { type Front, honest } from "../support/Fronts.ts"
 import { behind, deposits, keepEve, pages, pow, wage, wageAt } from "../support/LoneLiar.ts"
 import { attemptOf } from "../support/Payments.ts"
 import { waitUntil } from "../support/until.ts"
@@ -93,21 +97,44 @@ describe("payments of one account on a network that shows balances alone", () =>
     }),
   )
 
-  it.effect("wait for a lost one that is equal until people resolve it", () =>
-    behind({ ...setup, rules: equal, scenario: calm }, function* (liar, _, options, sandbox) {
-      const outbox = yield* Outbox
-      const next = Effect.ignore(round(options, sandbox))
-      yield* firstIsLost(liar, next)
-      for (let i = 0; i < 20; i++) yield* next
-      const [attempt] = yield* outbox.live
-      const [lost] = (yield* payments).filter(({ state }) => state === "manual")
-      const [other] = (yield* payments).filter(({ state }) => state === "reserved")
-      assert.include(other?.detail, `payment ${shortId(lost?.id ?? "")} of alice is manual`)
-      if (lost === undefined || attempt === undefined) return assert.fail("nothing was signed")
-      yield* outbox.settle(lost, attempt, "expired", "abandoned", { detail: "never executed" })
-      const isPaid = Effect.map(payments, (all) => all.some(({ state }) => state === "confirmed"))
-      yield* waitUntil("the other one to be confirmed", isPaid, next)
-      assert.lengthOf(yield* paid(sandbox), 1)
+  it.effect.each([
+    ["never executed", () => ({ verb: "never_executed" })],
+    ["executed", ({ transferId }) => ({ verb: "executed", hash: transferId })],
+  ] satisfies ReadonlyArray<readonly [string, (attempt: Attempt) => Verb]>)(
+    "wait for a lost one that is equal until people resolve it: %s",
+    ([, verbOf]) =>
+      behind({ ...setup, rules: equal, scenario: calm }, function* (liar, _, options, sandbox) {
+        const outbox = yield* Outbox
+        const next = Effect.ignore(pass(sandbox, 5, round(options, sandbox)))
+        yield* firstIsLost(liar, next)
+        for (let i = 0; i < 4; i++) yield* next
+        const [attempt] = yield* outbox.live
+        const [lost] = (yield* payments).filter(({ state }) => state === "manual")
+        const [other] = (yield* payments).filter(({ state }) => state === "reserved")
+        assert.include(other?.detail, `payment ${shortId(lost?.id ?? "")} of alice is manual`)
+        if (lost === undefined || attempt === undefined) return assert.fail("nothing was signed")
+        yield* endIntent({ intentId: lost.id, verb: verbOf(attempt), author: "ann", reason: "seen" }, () => Effect.void)
+        const isPaid = Effect.map(payments, (all) =>
+          all.some(({ id, state }) => id === other?.id && state === "confirmed"),
+        )
+        yield* waitUntil("the other one to be confirmed", isPaid, next)
+        assert.lengthOf(yield* paid(sandbox), 1)
+      }),
+  )
+
+  it.effect("are under way together once its transfers are listed, where the start found no listing of them", () =>
+    behind({ ...setup, scenario: { ...pow(30), deposits } }, function* (liar, _, options, sandbox) {
+      liar.manner = async ({ url }, ask) =>
+        url.pathname === "/api/v2/transfers"
+          ? { status: 404, headers: {}, text: JSON.stringify({ code: 5, message: "Not Found", details: [] }) }
+          : ask()
+      yield* round(options, sandbox, new Set(["decide"]))
+      const clearance = yield* Clearance
+      assert.deepStrictEqual([yield* clearance.isGranted(alice), yield* clearance.isListed(alice)], [true, false])
+      liar.manner = honest
+      yield* TestClock.adjust("30 seconds")
+      for (let i = 0; i < 5; i++) yield* round(options, sandbox, new Set(["confirm"]))
+      assert.lengthOf(yield* (yield* Outbox).live, 2)
     }),
   )
 

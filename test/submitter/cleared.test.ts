@@ -7,8 +7,9 @@ import { AuditMemory } from "../../src/submitter/AuditMemory.ts"
 import { beginSend, hasWork, solvedBy } from "../../src/submitter/beginSend.ts"
 import { ChainHeadCache } from "../../src/submitter/ChainHeadCache.ts"
 import { alice, flow, paid, pass, round, states } from "../support/Flow.ts"
-import { altered, type Front, startFront } from "../support/Fronts.ts"
+import { altered, type Front, honest, startFront } from "../support/Fronts.ts"
 import { rounds } from "../support/Intents.ts"
+import { behind } from "../support/LoneLiar.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 
 const withoutBlocks = altered(
@@ -42,6 +43,23 @@ describe("a key that is not compared with the journal", () => {
       assert.deepStrictEqual(yield* paid(sandbox), [])
       yield* disarm(client)
       yield* rounds(options, sandbox, 10)
+      assert.isUndefined(yield* lacking)
+    }),
+  )
+
+  it.effect("names the cause where gateways list no transfers any more", () =>
+    behind({}, function* (liar, _, options, sandbox) {
+      yield* rounds(options, sandbox, 8)
+      assert.lengthOf(yield* paid(sandbox), 1)
+      yield* (yield* Clearance).revoke
+      liar.manner = async ({ url }, ask) =>
+        url.pathname === "/api/v2/transfers"
+          ? { status: 404, headers: {}, text: JSON.stringify({ code: 5, message: "Not Found", details: [] }) }
+          : ask()
+      yield* rounds(options, sandbox, 3)
+      assert.strictEqual(yield* lacking, `${unchecked}: no gateway lists transfers any more, as one did before`)
+      liar.manner = honest
+      yield* rounds(options, sandbox, 3)
       assert.isUndefined(yield* lacking)
     }),
   )

@@ -11,18 +11,27 @@ export class Clearance extends Context.Service<Clearance>()("cofferer/store/Clea
   make: Effect.gen(function* () {
     const { head } = yield* Journal
     const granted = new Map<string, { readonly at: number; readonly isListed: boolean }>()
+    const causes = new Map<string, string | undefined>()
     let quarantine: string | undefined = unchecked
     let openSince = 0
     return {
-      /** Grants nothing while a quarantine lasts. `isListed`: false if no gateway lists the party's transfers. */
+      /**
+       * Grants nothing while a quarantine lasts. `isListed`: false if no gateway lists the party's transfers; a proxy
+       * may have said so, and a later call with true counts.
+       */
       grant: (party: string, isListed: boolean) =>
         Effect.map(head, ({ seq }) => {
           // A quarantine that began meanwhile needs a listing after it.
-          if (quarantine === undefined && !granted.has(party)) granted.set(party, { at: seq, isListed })
+          if (quarantine !== undefined) return
+          const known = granted.get(party)
+          if (known === undefined) granted.set(party, { at: seq, isListed })
+          else if (isListed) granted.set(party, { ...known, isListed })
         }),
       isGranted: (party: string) => Effect.sync(() => granted.has(party)),
       /** False for a party that was cleared although no gateway lists its transfers: balances alone show them. */
       isListed: (party: string) => Effect.sync(() => granted.get(party)?.isListed !== false),
+      /** Sets why the party cannot be cleared now, in words, where that is known. */
+      explain: (party: string, why: string | undefined) => Effect.sync(() => causes.set(party, why)),
       /** Revokes every clearance: all must be checked again. */
       revoke: Effect.sync(() => {
         granted.clear()
@@ -36,7 +45,12 @@ export class Clearance extends Context.Service<Clearance>()("cofferer/store/Clea
           quarantine = why
         }),
       /** Why nothing may be signed for the party yet; undefined once it may. */
-      lacking: (party: string) => Effect.sync(() => quarantine ?? (granted.has(party) ? undefined : unchecked)),
+      lacking: (party: string) =>
+        Effect.sync(() => {
+          if (quarantine !== undefined || granted.has(party)) return quarantine
+          const cause = causes.get(party)
+          return cause === undefined ? unchecked : `${unchecked}: ${cause}`
+        }),
       /** The journal's newest entry at the time from which the party may sign; undefined while it may not. */
       since: (party: string) =>
         Effect.sync(() => {

@@ -78,11 +78,13 @@ const auditTransfers = Effect.fn("Reconcile.transfers")(function* (party: string
   const start = isGranted ? 0n : yield* startHeight()
   if (start === undefined) return
   const listing = yield* list(party)
+  yield* (yield* Clearance).explain(party, listing === "silent" ? silentWords : undefined)
   if (listing === "silent") return
   const isEmpty = listing === undefined || listing.transfers.length === 0
   yield* memory.noteReading(party, { at: now, until: listing?.mark?.timestamp ?? newest + 1n, isEmpty })
   if (listing !== undefined) yield* recordListing(party, { ...listing, cursor: yield* cursorSeenTwice(party, listing) })
   if (!isGranted) yield* clearIfListed(party, start, listing)
+  else if (listing !== undefined) yield* (yield* Clearance).grant(party, true)
 })
 
 /** Clears the key if its payments are listed up to the block, or if no gateway lists any and the quarantine is over. */
@@ -129,6 +131,8 @@ const startHeight = Effect.fnUntraced(function* () {
   const head = yield* (yield* ChainHeadCache).head
   return (yield* haltOnWrongChain(head)) ? undefined : yield* (yield* AuditMemory).startHeight(head.height)
 })
+
+const silentWords = "no gateway lists transfers any more, as one did before"
 
 /** Undefined: no gateway lists transfers. */
 type Listing = TransferListing | undefined
