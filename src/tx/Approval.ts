@@ -268,18 +268,12 @@ export const judgeApproval = (
   return by.length >= group.need ? { by } : { lacking: `${by.length} of ${group.need} approvals of ${group.name} hold` }
 }
 
-/** Parsed text that operators sign. */
-interface ApprovalRead {
-  readonly kind: ApprovalKind
-  /** In the order of the text; a name may occur more than once. */
-  readonly facts: ReadonlyArray<Fact>
-}
-
 /**
  * Reads a text for operators to sign. Undefined if it is not such a text to the byte: every line must belong to its
- * facts, and each fact must be written in the one form.
+ * facts, and each fact must be written in the one form. Facts are in the order of the text; a name may occur more than
+ * once.
  */
-export const readApproval = (text: string): ApprovalRead | undefined => {
+export const readApproval = (text: string) => {
   const kind = approvalKinds.find((one) => text.startsWith(factLines(one, [])))
   if (kind === undefined) return undefined
   const facts = text.split("\n").slice(1, -1).map(factOf)
@@ -298,7 +292,7 @@ const factOf = (line: string): Fact | undefined => {
 }
 
 /** The value of a fact; undefined unless it occurs exactly once. */
-export const factIn = ({ facts }: ApprovalRead, name: string): string | undefined => {
+export const factIn = ({ facts }: { readonly facts: ReadonlyArray<Fact> }, name: string): string | undefined => {
   const found = facts.filter(([one]) => one === name)
   return found.length === 1 ? found[0]?.[1] : undefined
 }

@@ -23,13 +23,7 @@ export interface AlertingConfig {
   readonly grouping: { readonly waitMillis: number; readonly intervalMillis: number }
   /** Milliseconds that a condition must hold before people are alerted; undefined: they are not. */
   readonly conditions: ReadonlyMap<AlertedName, number | undefined>
-  readonly heartbeat: HeartbeatConfig | undefined
-}
-
-interface HeartbeatConfig {
-  readonly url: string | { readonly file: string }
-  readonly everyMillis: number
-  readonly allowPrivate: boolean
+  readonly heartbeat: ReturnType<typeof resolveHeartbeat> | undefined
 }
 
 /** Conditions of health, and an alert that is not a condition. */
@@ -105,7 +99,7 @@ const resolveAlerting = (raw: TreasuryFile["alerts"], report: Reporter): Alertin
 
 type HeartbeatText = NonNullable<NonNullable<TreasuryFile["alerts"]>["heartbeat"]>
 
-const resolveHeartbeat = (written: HeartbeatText, report: Reporter): HeartbeatConfig => {
+const resolveHeartbeat = (written: HeartbeatText, report: Reporter) => {
   checkEncrypted({ heartbeat: written }, ["alerts"], report)
   const { url, every = defaults.heartbeat, allowPrivate } = written
   return {
