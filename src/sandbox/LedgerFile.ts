@@ -4,7 +4,7 @@ import { Reactivity } from "effect/reactivity"
 import type { SqlClient, SqlError } from "effect/sql"
 import * as NodeSqlite from "../store/database/NodeSqlite.ts"
 import type { BlockDelta } from "./Blocks.ts"
-import { type Chain, emptyChain, type FaultRegistry, type Included, type PastState } from "./Chain.ts"
+import { type Chain, emptyChain, type PastState } from "./Chain.ts"
 import { checkStatic, codes } from "./checkTx.ts"
 import { pastStateOf } from "./faults/asOf.ts"
 import { type Account, restoreAccount } from "./Ledger.ts"
@@ -58,22 +58,13 @@ const parse = <A>(text: string): A =>
   )
 
 /** The part of a block's changes that the chain's state does not contain. */
-interface StoredDelta extends Pick<BlockDelta, "rows" | "movements" | "seen" | "transfers" | "withdrawals" | "assets"> {
-  readonly included: ReadonlyArray<Omit<Included, "bytes"> & { readonly bytes: string }>
-}
-
-const deltaOf = ({ rows, movements, seen, transfers, withdrawals, assets, included }: BlockDelta): StoredDelta => ({
+const deltaOf = ({ rows, movements, seen, transfers, withdrawals, assets, included }: BlockDelta) => ({
   ...{ rows, movements, seen, transfers, withdrawals, assets },
   included: included.map((entry) => ({ ...entry, bytes: bytesToHex(entry.bytes) })),
 })
 
 /** State of the chain that is small enough to be written whole with each block. */
-interface StoredState extends Pick<Chain, "height" | "time" | "hash" | "genesisTime" | "ruleSets"> {
-  readonly epoch: Omit<Chain["epoch"], "transfers"> & { readonly transfers: ReadonlyArray<readonly [string, number]> }
-  readonly faults: Omit<FaultRegistry, "doomed" | "past"> & { readonly doomed: ReadonlyArray<string> }
-}
-
-const stateOf = ({ height, time, hash, genesisTime, ruleSets, epoch, faults }: Chain): StoredState => {
+const stateOf = ({ height, time, hash, genesisTime, ruleSets, epoch, faults }: Chain) => {
   const { doomed, past: _, ...rest } = faults
   return {
     ...{ height, time, hash, genesisTime, ruleSets },
@@ -82,7 +73,7 @@ const stateOf = ({ height, time, hash, genesisTime, ruleSets, epoch, faults }: C
   }
 }
 
-const restoreState = (chain: Chain, { epoch, faults, ruleSets, ...rest }: StoredState): void => {
+const restoreState = (chain: Chain, { epoch, faults, ruleSets, ...rest }: ReturnType<typeof stateOf>): void => {
   const { transfers, ...begun } = epoch
   const { doomed, ...armed } = faults
   Object.assign(chain, rest)
@@ -176,7 +167,7 @@ const load = Effect.fnUntraced(function* (sql: Sql, scenario: Scenario) {
   return chain
 })
 
-const redo = (chain: Chain, accounts: Map<string, Account>, delta: StoredDelta): void => {
+const redo = (chain: Chain, accounts: Map<string, Account>, delta: ReturnType<typeof deltaOf>): void => {
   const accountOf = (written: Account): Account => {
     const known = accounts.get(written.id)
     if (known !== undefined) return known

@@ -1,5 +1,5 @@
 import type { Profile } from "../Profiles.ts"
-import { type HttpAnswer, plainError } from "./Answer.ts"
+import { plainError } from "./Answer.ts"
 
 interface Bucket {
   tokens: number
@@ -21,14 +21,8 @@ export interface RateLimiter {
 
 export const makeRateLimiter = (rule: NonNullable<Profile["rateLimit"]>): RateLimiter => ({ rule, callers: new Map() })
 
-interface Admission {
-  readonly headers: Readonly<Record<string, string>>
-  /** The answer instead of the real one, where the caller is over the limit. */
-  readonly refusal: HttpAnswer | undefined
-}
-
-/** Counts one call of `address`. */
-export const admit = (limiter: RateLimiter, address: string, nowMillis: number): Admission => {
+/** Counts one call of `address`. Where that is over the limit, a refusal is the answer instead of the real one. */
+export const admit = (limiter: RateLimiter, address: string, nowMillis: number) => {
   const caller = callerOf(limiter, address, nowMillis)
   if (caller.bannedUntilMillis > nowMillis) return banned(caller, nowMillis)
   const headers = {
@@ -52,7 +46,7 @@ export const admit = (limiter: RateLimiter, address: string, nowMillis: number):
   }
 }
 
-const banned = (caller: Caller, nowMillis: number): Admission => ({
+const banned = (caller: Caller, nowMillis: number) => ({
   headers: { "RateLimit-Retry-After": String(Math.ceil((caller.bannedUntilMillis - nowMillis) / 1_000)) },
   refusal: plainError("PermissionDenied", "temporarily banned for continuing to request while rate limited", true),
 })

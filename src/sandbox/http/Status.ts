@@ -98,13 +98,8 @@ export const spamStatistics: Route = {
     ),
 }
 
-interface Parameter {
-  readonly key: string
-  readonly value: string
-}
-
 /** The network parameters that a treasury can meet. Values are text as the network has them. */
-const parametersOf = (chain: Chain): ReadonlyArray<Parameter> => {
+const parametersOf = (chain: Chain) => {
   const { scenario } = chain
   const pow = rulesNow(chain)
   return Object.entries({
@@ -127,7 +122,7 @@ const parametersOf = (chain: Chain): ReadonlyArray<Parameter> => {
   }).map(([key, value]) => ({ key, value }))
 }
 
-const listing: Listing<Parameter> = {
+const listing: Listing<ReturnType<typeof parametersOf>[number]> = {
   keyOf: (parameter) => parameter.key,
   cursorOf: (parameter) => Buffer.from(parameter.key).toString("base64"),
   keyOfCursor: (decoded) => decoded,
