@@ -47,9 +47,9 @@ const outage = Effect.fnUntraced(function* () {
   const options = { treasury, mode: "observe", dataDir: mkdtempSync(join(dir, "data-")) } as const
   const machine = { ...realMachine(options), http: layerHttpHere, notifier: Layer.succeed(Notifier, notifier) }
   const surface = { serve: () => Effect.succeed({ url: "", announce: Effect.void }) }
-  const run = (goesOn: () => boolean) =>
+  const run = (goesOn: () => boolean, lifeMillis = 0) =>
     outlastOutages(options, { surface, machineOf: () => machine }, () =>
-      Effect.suspend(() => (goesOn() ? Effect.never : Effect.fail(full))),
+      Effect.suspend(() => (goesOn() ? Effect.never : Effect.delay(Effect.fail(full), lifeMillis))),
     ).pipe(Effect.scoped, Effect.provide(machine.metrics), Effect.forkChild)
   return { sent, refusing, options, run, notifier: Layer.succeed(Notifier, notifier) }
 })
@@ -96,6 +96,19 @@ describe("the page of a store without writes", () => {
         sent,
         names.map((name) => `${name}/unwritable`),
       )
+      yield* Fiber.interrupt(process)
+    }).pipe(Effect.provide(Logger.layer([]))),
+  )
+
+  it.effect("has no end while the store is full again within a minute", () =>
+    Effect.gen(function* () {
+      const { sent, run } = yield* outage()
+      let lives = 0
+      const process = yield* run(() => ++lives > 20, 2_000)
+      yield* waitUntil("twenty lives", () => lives > 20, second)
+      assert.sameMembers(sent, ["chat t/unwritable", "oncall t/unwritable"])
+      yield* TestClock.adjust("2 minutes")
+      assert.sameMembers(sent.slice(2), ["chat ends t/unwritable", "oncall ends t/unwritable"])
       yield* Fiber.interrupt(process)
     }).pipe(Effect.provide(Logger.layer([]))),
   )

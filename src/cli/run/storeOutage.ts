@@ -11,7 +11,7 @@ import { Notifier } from "../../notify/Notifier.ts"
 import { databaseFile } from "../../store/database/Database.ts"
 import type { StoreError } from "../../store/database/StoreError.ts"
 import { isBusy, isDoubtful, isTakenOver, isUnwritable } from "../../store/database/storeErrors.ts"
-import { tryStore } from "../../store/database/tryStore.ts"
+import { tryStore, writeRoom } from "../../store/database/tryStore.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
 import { logOutageOnSignal, outliveSignals } from "./signals.ts"
@@ -40,6 +40,8 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   let hadOutage = false
   let isOut = false
   let pagedAt = Number.NEGATIVE_INFINITY
+  let outages = 0
+  let known: Outage | undefined
   const keepConfig = Effect.map(ConfigInForce, ({ now }) => {
     const { treasury, mode, alerts } = now()
     options = { ...options, treasury: { ...treasury, ...alerts }, mode }
@@ -52,8 +54,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     Effect.provide(running, daemonLayer(options, { ...machineOf(options), metrics: Layer.succeed(Metrics, metrics) })),
   )
   const scope = yield* Effect.scope
-  const pageHourly = Effect.fnUntraced(function* (error: StoreError, isOver: Deferred.Deferred<void>) {
-    const known: Outage = { began: yield* Clock.currentTimeMillis, taken: new Set(), isOver, isOut: () => isOut }
+  const pageHourly = Effect.fnUntraced(function* (error: StoreError, known: Outage) {
     for (let waitMillis = soonMillis; ; waitMillis = repeatMillis) {
       const sinceMillis = Math.abs((yield* Clock.currentTimeMillis) - pagedAt)
       if (sinceMillis < repeatMillis) yield* Effect.sleep(Math.min(waitMillis, repeatMillis - sinceMillis))
@@ -70,15 +71,21 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   const outage = Effect.fnUntraced(function* (error: StoreError) {
     hadOutage = true
     isOut = true
+    outages += 1
+    known ??= {
+      began: yield* Clock.currentTimeMillis,
+      taken: new Set(),
+      isOver: yield* Deferred.make<void>(),
+      isOut: () => isOut,
+    }
     metrics.storeWritable.set(0)
     markUnknown(metrics, options.treasury)
     yield* logEvent("database not writable", { reason: error.message, remedy: outageRemedy(options) })
-    const isOver = yield* Deferred.make<void>()
     const probes = surface.serve(outageAnswers(options.treasury.name, error.message)).pipe(
       Effect.flatMap(({ announce }) => announce),
       Effect.catchTag("ListenError", ({ message }) => logEvent("page not listening", { reason: message })),
     )
-    const waiting = Effect.raceFirst(untilWritable(options, isMade, error), pageHourly(error, isOver))
+    const waiting = Effect.raceFirst(untilWritable(options, isMade, error), pageHourly(error, known))
     yield* Effect.forkScoped(logOutageOnSignal(error.message)).pipe(
       Effect.andThen(probes),
       Effect.andThen(waiting),
@@ -87,7 +94,14 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     isOut = false
     metrics.storeWritable.set(1)
     yield* logEvent("database writable", {})
-    yield* Deferred.succeed(isOver, undefined)
+    yield* Effect.forkIn(endLater(outages), scope)
+  })
+  /** The trial may have taken the last room: the page ends once no further outage began for a minute. */
+  const endLater = Effect.fnUntraced(function* (count: number) {
+    yield* Effect.sleep(soonMillis)
+    if (known === undefined || count !== outages) return
+    yield* Deferred.succeed(known.isOver, undefined)
+    known = undefined
   })
   for (;;) {
     const failure = yield* daemon.pipe(
@@ -110,7 +124,7 @@ export const outageRemedy = ({ dataDir, postgresUrlFile }: Pick<DaemonOptions, "
       : `make the server of ${postgresUrlFile} run, accept this user and take writes`
   }; the daemon goes on by itself`
 
-/** An outage as alerts are sent. */
+/** An outage as alerts are sent, with those that follow within a minute. */
 interface Outage {
   /** Unix milliseconds. */
   readonly began: number
@@ -205,7 +219,7 @@ const untilWritable = Effect.fnUntraced(function* (options: DaemonOptions, mustE
     const tried = yield* Effect.result(
       options.postgresUrlFile === undefined
         ? tryStore({ filename, mustExist, isDoubted })
-        : Effect.scoped(Layer.build(Layer.fresh(databaseLayer(options, "reader")))),
+        : Effect.provide(writeRoom, Layer.fresh(databaseLayer(options, "guest"))),
     )
     if (Result.isSuccess(tried)) return
     isDoubted ||= isDoubtful(tried.failure)

@@ -27,7 +27,7 @@ const ofTreasury = {
     fields: [],
     raised: "at once, without the store, and each hour; a further outage within that hour: after 60 s",
     renews: true,
-    ends: "the store accepts writes; after a restart in the outage only PagerDuty and Alertmanager get the all-clear",
+    ends: "the store took writes for 60 s; after a restart meanwhile only PagerDuty and Alertmanager get the all-clear",
     over: { text: "the store accepts writes: the daemon goes on" },
   },
   taken_over: {

@@ -1,7 +1,9 @@
+import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
 import { Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { make } from "./NodeSqlite.ts"
+import { Sql } from "./Sql.ts"
 import { StoreError } from "./StoreError.ts"
 
 interface Trial {
@@ -31,5 +33,18 @@ export const tryStore = ({ filename, mustExist, isDoubted }: Trial) =>
     Effect.provide(Layer.fresh(Reactivity.layer)),
     Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "open", cause })),
   )
+
+/**
+ * Writes to PostgreSQL's store more than its tables have room for: a server whose disk is full still takes small
+ * changes.
+ */
+export const writeRoom = Effect.gen(function* () {
+  const sql = yield* Sql
+  const value = randomBytes(131_072).toString("hex")
+  const written = sql.write`INSERT INTO settings ${sql.insert({ key: "writable", value })}
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+  yield* sql.change("open")(written)
+  yield* sql.change("open")(sql.write`UPDATE settings SET value = '' WHERE key = 'writable'`)
+})
 
 const failed = (cause: string) => new StoreError({ operation: "open", cause })
