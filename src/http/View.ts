@@ -246,6 +246,8 @@ export interface HealthFacts extends Omit<View, "sentence" | "conditions"> {
   /** Clock and newest known block are further apart than allowed, or no block is known. */
   readonly gap: ClockGap | undefined
   readonly wrongClock: WrongClock | undefined
+  /** Why fewer gateways than must agree show the same balances. */
+  readonly disagreement: string | undefined
   readonly disk: { readonly dir: string; readonly free: number | undefined; readonly low: number }
   /** Last refusal of changed files, if none came into force since. */
   readonly refusedReload: string | undefined

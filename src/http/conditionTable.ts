@@ -110,7 +110,10 @@ export const conditionTable = {
     const causes = { wrong_chain: wrongChain(facts), clock: clock(facts), gateway_down: gatewayDown(facts) }
     const isAlerted = Object.entries(causes).some(([name, one]) => one?.severity === "bad" && !facts.muted.has(name))
     const ofGateways = `check gateway ${network.gateways.map(({ name }) => name).join(", ")}, its node, and the network to it`
-    const remedy = (facts.ageSeconds === null ? causes.clock : undefined)?.remedy ?? ofGateways
+    // Those that do not answer have a condition of their own.
+    const apart = isQuorumLost(facts) ? undefined : facts.disagreement
+    const ofNetwork = apart === undefined ? ofGateways : "compare these gateways with another source: one is wrong"
+    const remedy = (facts.ageSeconds === null ? causes.clock : undefined)?.remedy ?? ofNetwork
     if (blockAgeSeconds === null) {
       return { severity: "warn", text: "No balance was read yet; nothing is signed", remedy, isAlerted }
     }
@@ -119,7 +122,7 @@ export const conditionTable = {
         ? `Balances are of block ${height}, and a wrong clock hides their age; nothing is signed`
         : blockAgeSeconds < 0
           ? `Balances are of a block ${timeText(-blockAgeSeconds * 1_000)} ahead of this host's clock; nothing is signed`
-          : `Balances are ${timeText(blockAgeSeconds * 1_000)} old, more than ${maxAgeSeconds} s, and no newer block was read; nothing is signed`
+          : `Balances are ${timeText(blockAgeSeconds * 1_000)} old, more than ${maxAgeSeconds} s${apart === undefined ? ", and no newer block was read" : `: ${apart}`}; nothing is signed`
     return { severity: "bad", text, remedy, isAlerted }
   },
   rule_fires: ({ rules }) => {

@@ -4,7 +4,7 @@ import { dayMillis } from "../domain/Time.ts"
 import { clockGap, type WrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying, levelsOf, type PayingRule } from "../rules/Rule.ts"
 import { AlertQueue, type Pending } from "../store/alerts/AlertQueue.ts"
-import { makeTrouble } from "../store/alerts/makeTrouble.ts"
+import { disagreement, makeTrouble } from "../store/alerts/makeTrouble.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { crashes } from "../store/controls/starts.ts"
 import { DiskSpace, enoughSpace } from "../store/database/DiskSpace.ts"
@@ -140,6 +140,7 @@ export const readFacts = Effect.fnUntraced(function* (
     ...more,
     maxAgeSeconds: maxAgeMillis / 1_000,
     gap: clockGap(now, blockAgeSeconds === null ? undefined : now - blockAgeSeconds * 1_000, maxAgeMillis),
+    disagreement: (yield* (yield* disagreement).now)?.detail,
     disk: { dir, free: space.free, low: enoughSpace(space) * (isLow ? endShare : 1) },
     refusedReload: refused?.detail,
     quarantine: yield* readQuarantine(view.mode, treasury.network.chainId),

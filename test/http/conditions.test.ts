@@ -48,6 +48,7 @@ const calm: HealthFacts = {
   blockAgeSeconds: 1.25,
   gap: undefined,
   wrongClock: undefined,
+  disagreement: undefined,
   disk: { dir: "/data", free: 900 * mebibyte, low: 512 * mebibyte },
   refusedReload: undefined,
   quarantine: undefined,
@@ -206,6 +207,12 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
     "bad",
     late(45),
     "Balances are 45 s old, more than 30 s, and no newer block was read; nothing is signed; check gateway main, its node, and the network to it.",
+  ],
+  [
+    "stale",
+    "bad",
+    { ...late(45), disagreement: "b, c show different balance changes" },
+    "Balances are 45 s old, more than 30 s: b, c show different balance changes; nothing is signed; compare these gateways with another source: one is wrong.",
   ],
   [
     "stale",
