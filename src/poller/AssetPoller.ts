@@ -189,7 +189,7 @@ const doubtOfTime = Effect.fnUntraced(function* (mark: BlockMark | undefined) {
   if (mark === undefined) return undefined
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
-  if (millisOf(mark.timestamp) > now + aheadMillisMax) return `its block ${mark.height} is ahead of our clock`
+  if (millisOf(mark.timestamp) > now + aheadMillisMax) return "its newest block is ahead of our clock"
   return mark.timestamp >= BigInt((yield* settings.get(asOfKey)) ?? 0) ? undefined : "it is older than the last"
 })
 

@@ -39,6 +39,7 @@ class Node {
   assets: ReadonlyArray<Asset> = [usdt, vega]
   /** Block begun, Unix nanoseconds; undefined: no headers. */
   begun: bigint | undefined
+  height = 7
 
   answer(url: URL): unknown {
     const from = Number(url.searchParams.get("pagination.after") ?? 0)
@@ -93,7 +94,7 @@ const withNode = (
     const node = new Node()
     const server = createServer((request, response) => {
       if (node.begun !== undefined) {
-        response.setHeader("X-Block-Height", "7")
+        response.setHeader("X-Block-Height", String(node.height))
         response.setHeader("X-Block-Timestamp", String(node.begun))
       }
       const url = new URL(request.url ?? "/", "http://x")
@@ -261,6 +262,11 @@ describe("the asset listing", () => {
       assert.deepStrictEqual(yield* look, [], "from another node, that lags")
       node.begun = now + 3_600_000_000_000n
       assert.deepStrictEqual(yield* look, [], "from the future")
+      const refused = Effect.flatMap(Settings, (settings) => settings.get("assetsRefused"))
+      const first = yield* refused
+      node.height++
+      yield* look
+      assert.strictEqual(yield* refused, first, "the same trouble with each block, written and logged once")
       node.begun = now + 1_000n
       node.assets = [usdt, vega, { ...vega, decimals: 3 }]
       assert.deepStrictEqual(yield* look, [])
