@@ -17,7 +17,7 @@ import {
   quorumListing,
   sureHeight,
 } from "../payments/judgeAttempt.ts"
-import { movementOf } from "../payments/movements.ts"
+import { hasFallen, movementOf } from "../payments/movements.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
@@ -160,8 +160,14 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
   const other = yield* otherUnderWay(intent, signedOn(attempt))
   // A withdrawal is visible at one end only, where other debits may be of the same amount.
   const isVisible = other === undefined && intent.command === "transfer"
-  const movement = isVisible ? movementOf(intent, attempt, yield* loadEnds(intent, attempt)) : undefined
-  if (movement === undefined) return yield* escalateIfOverdue(live, other)
+  const ends = yield* loadEnds(intent, attempt)
+  const movement = isVisible ? movementOf(intent, attempt, ends) : undefined
+  if (movement === undefined) {
+    const fell = hasFallen(intent, attempt, ends)
+      ? "the payer's balance fell by its amount, by it or by another payment"
+      : other
+    return yield* escalateIfOverdue(live, fell)
+  }
   const audit = yield* LedgerAudit
   const detail = `the balances of both ends moved by it at ${movement.settledAt}`
   const noted = Effect.andThen(

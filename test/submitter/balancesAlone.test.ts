@@ -122,6 +122,18 @@ describe("payments of one account on a network that shows balances alone", () =>
       }),
   )
 
+  it.effect("tell people where the payer's balance fell by one, and the receiver's moved by more in that block", () => {
+    const spenders = [{ from: "bob", to: "eve", asset: "USDT", every: { blocks: 1, amount: "1" } }]
+    return behind({ ...setup, rules: [wage], scenario: { ...calm, spenders } }, function* (_, __, options, sandbox) {
+      const isManual = Effect.map(payments, (all) =>
+        all.some(({ rule, state }) => rule === "wage" && state === "manual"),
+      )
+      yield* waitUntil("it to be manual", isManual, Effect.ignore(pass(sandbox, 5, round(options, sandbox))))
+      const manual = (yield* payments).find(({ rule }) => rule === "wage")
+      assert.match(manual?.detail ?? "", /nothing proves whether it executed: the payer's balance fell by its amount/)
+    })
+  })
+
   it.effect("are under way together once its transfers are listed, where the start found no listing of them", () =>
     behind({ ...setup, scenario: { ...pow(30), deposits } }, function* (liar, _, options, sandbox) {
       liar.manner = async ({ url }, ask) =>
