@@ -11,91 +11,74 @@ interface Reading {
 }
 
 /** In-memory state of the ledger audit. Rebuilt after a restart. */
-export class AuditMemory extends Context.Service<
-  AuditMemory,
-  {
-    readonly lastReading: (party: string) => Effect.Effect<Reading | undefined>
-    readonly noteReading: (party: string, reading: Reading) => Effect.Effect<void>
-    /**
-     * The newest block when the audit began: the height given first. A height that is lower by more than nodes differ
-     * replaces it, since no listing would ever reach a false one.
-     */
-    readonly startHeight: (height: bigint) => Effect.Effect<bigint>
-    /** Forgets the start height and where readings ended. */
-    readonly restart: Effect.Effect<void>
-    /** Notes where a reading of the party's listing ended. True if the one before ended there too. */
-    readonly noteCursor: (party: string, cursor: string) => Effect.Effect<boolean>
-    /** True if the party's newest balance row is newer than the last one that payments explained. */
-    readonly hasNewRows: (party: string, newestRow: bigint) => Effect.Effect<boolean>
-    readonly noteExplained: (party: string, newestRow: bigint) => Effect.Effect<void>
-    /** Blocks in which the transfer was seen as done when its movements were last counted; 1 before. */
-    readonly counted: (transferId: string) => Effect.Effect<number>
-    readonly noteCounted: (transferId: string, executions: number) => Effect.Effect<void>
-    /** Notes a time for the name, in Unix milliseconds; returns the first one noted. */
-    readonly firstSeen: (name: string, now: number) => Effect.Effect<number>
-    /** Notes `now` for the name and returns true, unless a time within `everyMillis` of it is noted. */
-    readonly claimDue: (name: string, now: number, everyMillis: number) => Effect.Effect<boolean>
-    /** Forgets a transfer and a name that nobody asks for any more. */
-    readonly forget: (transferId: string, name: string) => Effect.Effect<void>
-  }
->()("cofferer/submitter/AuditMemory") {
-  static readonly layer = Layer.effect(
-    AuditMemory,
-    Effect.sync(() => {
-      const last = new Map<string, Reading>()
-      const ends = new Map<string, string>()
-      const rows = new Map<string, bigint>()
-      const counted = new Map<string, number>()
-      const times = new Map<string, number>()
-      const dues = new Map<string, number>()
-      let start: bigint | undefined
-      return AuditMemory.of({
-        lastReading: (party) => Effect.sync(() => last.get(party)),
-        noteReading: (party, reading) => Effect.sync(() => last.set(party, reading)),
-        startHeight: (height) =>
-          Effect.sync(() => {
-            if (start === undefined || height + nodesApart < start) start = height
-            return start
-          }),
-        restart: Effect.sync(() => {
-          start = undefined
-          ends.clear()
+export class AuditMemory extends Context.Service<AuditMemory>()("cofferer/submitter/AuditMemory", {
+  make: Effect.sync(() => {
+    const last = new Map<string, Reading>()
+    const ends = new Map<string, string>()
+    const rows = new Map<string, bigint>()
+    const counted = new Map<string, number>()
+    const times = new Map<string, number>()
+    const dues = new Map<string, number>()
+    let start: bigint | undefined
+    return {
+      lastReading: (party: string) => Effect.sync(() => last.get(party)),
+      noteReading: (party: string, reading: Reading) => Effect.sync(() => last.set(party, reading)),
+      /**
+       * The newest block when the audit began: the height given first. A height that is lower by more than nodes differ
+       * replaces it, since no listing would ever reach a false one.
+       */
+      startHeight: (height: bigint) =>
+        Effect.sync(() => {
+          if (start === undefined || height + nodesApart < start) start = height
+          return start
         }),
-        noteCursor: (party, cursor) =>
-          Effect.sync(() => {
-            const isSame = ends.get(party) === cursor
-            ends.set(party, cursor)
-            return isSame
-          }),
-        hasNewRows: (party, newestRow) =>
-          Effect.sync(() => {
-            const known = rows.get(party)
-            return known === undefined || known < newestRow
-          }),
-        noteExplained: (party, newestRow) => Effect.sync(() => rows.set(party, newestRow)),
-        counted: (transferId) => Effect.sync(() => counted.get(transferId) ?? 1),
-        noteCounted: (transferId, executions) => Effect.sync(() => counted.set(transferId, executions)),
-        firstSeen: (name, now) =>
-          Effect.sync(() => {
-            // A first sighting in the future was noted by a wrong clock.
-            const first = Math.min(times.get(name) ?? now, now)
-            times.set(name, first)
-            return first
-          }),
-        claimDue: (name, now, everyMillis) =>
-          Effect.sync(() => {
-            const before = dues.get(name)
-            if (before !== undefined && Math.abs(now - before) < everyMillis) return false
-            for (const [other, at] of dues) if (Math.abs(now - at) >= everyMillis) dues.delete(other)
-            dues.set(name, now)
-            return true
-          }),
-        forget: (transferId, name) =>
-          Effect.sync(() => {
-            counted.delete(transferId)
-            times.delete(name)
-          }),
-      })
-    }),
-  )
+      /** Forgets the start height and where readings ended. */
+      restart: Effect.sync(() => {
+        start = undefined
+        ends.clear()
+      }),
+      /** Notes where a reading of the party's listing ended. True if the one before ended there too. */
+      noteCursor: (party: string, cursor: string) =>
+        Effect.sync(() => {
+          const isSame = ends.get(party) === cursor
+          ends.set(party, cursor)
+          return isSame
+        }),
+      /** True if the party's newest balance row is newer than the last one that payments explained. */
+      hasNewRows: (party: string, newestRow: bigint) =>
+        Effect.sync(() => {
+          const known = rows.get(party)
+          return known === undefined || known < newestRow
+        }),
+      noteExplained: (party: string, newestRow: bigint) => Effect.sync(() => rows.set(party, newestRow)),
+      /** Blocks in which the transfer was seen as done when its movements were last counted; 1 before. */
+      counted: (transferId: string) => Effect.sync(() => counted.get(transferId) ?? 1),
+      noteCounted: (transferId: string, executions: number) => Effect.sync(() => counted.set(transferId, executions)),
+      /** Notes a time for the name, in Unix milliseconds; returns the first one noted. */
+      firstSeen: (name: string, now: number) =>
+        Effect.sync(() => {
+          // A first sighting in the future was noted by a wrong clock.
+          const first = Math.min(times.get(name) ?? now, now)
+          times.set(name, first)
+          return first
+        }),
+      /** Notes `now` for the name and returns true, unless a time within `everyMillis` of it is noted. */
+      claimDue: (name: string, now: number, everyMillis: number) =>
+        Effect.sync(() => {
+          const before = dues.get(name)
+          if (before !== undefined && Math.abs(now - before) < everyMillis) return false
+          for (const [other, at] of dues) if (Math.abs(now - at) >= everyMillis) dues.delete(other)
+          dues.set(name, now)
+          return true
+        }),
+      /** Forgets a transfer and a name that nobody asks for any more. */
+      forget: (transferId: string, name: string) =>
+        Effect.sync(() => {
+          counted.delete(transferId)
+          times.delete(name)
+        }),
+    }
+  }),
+}) {
+  static readonly layer = Layer.effect(AuditMemory, AuditMemory.make)
 }

@@ -33,66 +33,58 @@ interface NamedHeight {
 }
 
 /** The newest block begun, and the few before it, whose hashes may anchor a command. */
-export class ChainHeadCache extends Context.Service<
-  ChainHeadCache,
-  {
-    /** Concurrent callers share one request: a slow gateway does not get one for each loop. */
-    readonly head: Effect.Effect<ChainHead, GatewayError | StoreError>
-    /** The newest head's height, or a higher one that other nodes behind the gateway may be at; 0 before the first. */
-    readonly highest: Effect.Effect<NamedHeight>
-    /** Heads seen by this process, newest first, of the newest head's chain and work and in half of its window. */
-    readonly recent: Effect.Effect<ReadonlyArray<ChainHead>>
-  }
->()("cofferer/submitter/ChainHeadCache") {
-  static readonly layer = Layer.effect(
-    ChainHeadCache,
-    Effect.gen(function* () {
-      const { head: askHead } = yield* GatewayReader
-      const state = yield* ChainState
-      const lock = yield* Semaphore.make(1)
-      let recent: ReadonlyArray<ChainHead> = []
-      let askedAt: Moment = { millis: 0, nanos: 0n }
-      let highest: NamedHeight = { height: 0n, askedAt }
-      let answers = 0
-      let answer: Exit.Exit<ChainHead, GatewayError | StoreError> | undefined
-      const ask = Effect.gen(function* () {
-        const now = yield* momentNow
-        const head = yield* askHead
-        yield* state.seeHead(head)
-        askedAt = now
-        // A node that lags behind others of its address proves nothing of later blocks; far below it is another chain.
-        const isBehind = head.height < highest.height && head.height + nodesApart >= highest.height
-        if (!isBehind) highest = { height: head.height, askedAt }
-        const kept = recent.filter(
-          (h) => h.chainId === head.chainId && h.height < head.height && isSameWork(h.pow, head.pow),
-        )
-        // A transaction signed on a block needs time to be included in one of its window.
-        const anchors = kept.filter((h) => 2n * (head.height - h.height) <= BigInt(head.pow.pastBlocks))
-        recent = [head, ...anchors].slice(0, pastMax)
-        return head
-      })
-      const noted = Effect.onExit(ask, (exit) =>
-        Effect.sync(() => {
-          // An interrupted request has no answer for the callers that share it.
-          if (Exit.hasInterrupts(exit)) return
-          answers += 1
-          answer = exit
-        }),
+export class ChainHeadCache extends Context.Service<ChainHeadCache>()("cofferer/submitter/ChainHeadCache", {
+  make: Effect.gen(function* () {
+    const { head: askHead } = yield* GatewayReader
+    const state = yield* ChainState
+    const lock = yield* Semaphore.make(1)
+    let recent: ReadonlyArray<ChainHead> = []
+    let askedAt: Moment = { millis: 0, nanos: 0n }
+    let highest: NamedHeight = { height: 0n, askedAt }
+    let answers = 0
+    let answer: Exit.Exit<ChainHead, GatewayError | StoreError> | undefined
+    const ask = Effect.gen(function* () {
+      const now = yield* momentNow
+      const head = yield* askHead
+      yield* state.seeHead(head)
+      askedAt = now
+      // A node that lags behind others of its address proves nothing of later blocks; far below it is another chain.
+      const isBehind = head.height < highest.height && head.height + nodesApart >= highest.height
+      if (!isBehind) highest = { height: head.height, askedAt }
+      const kept = recent.filter(
+        (h) => h.chainId === head.chainId && h.height < head.height && isSameWork(h.pow, head.pow),
       )
-      return ChainHeadCache.of({
-        head: Effect.gen(function* () {
-          const known = recent[0]
-          if (known !== undefined && !hasElapsed(askedAt.millis, yield* Clock.currentTimeMillis, freshMillis))
-            return known
-          const before = answers
-          const shared = Effect.suspend(() => (answers > before && answer !== undefined ? answer : noted))
-          return yield* lock.withPermits(1)(shared)
-        }).pipe(Effect.withSpan("ChainHeadCache.head")),
-        highest: Effect.sync(() => highest),
-        recent: Effect.sync(() => recent),
-      })
-    }),
-  )
+      // A transaction signed on a block needs time to be included in one of its window.
+      const anchors = kept.filter((h) => 2n * (head.height - h.height) <= BigInt(head.pow.pastBlocks))
+      recent = [head, ...anchors].slice(0, pastMax)
+      return head
+    })
+    const noted = Effect.onExit(ask, (exit) =>
+      Effect.sync(() => {
+        // An interrupted request has no answer for the callers that share it.
+        if (Exit.hasInterrupts(exit)) return
+        answers += 1
+        answer = exit
+      }),
+    )
+    return {
+      /** Concurrent callers share one request: a slow gateway does not get one for each loop. */
+      head: Effect.gen(function* () {
+        const known = recent[0]
+        if (known !== undefined && !hasElapsed(askedAt.millis, yield* Clock.currentTimeMillis, freshMillis))
+          return known
+        const before = answers
+        const shared = Effect.suspend(() => (answers > before && answer !== undefined ? answer : noted))
+        return yield* lock.withPermits(1)(shared)
+      }).pipe(Effect.withSpan("ChainHeadCache.head")),
+      /** The newest head's height, or a higher one that other nodes behind the gateway may be at; 0: none yet. */
+      highest: Effect.sync(() => highest),
+      /** Heads seen by this process, newest first, of the newest head's chain and work and in half of its window. */
+      recent: Effect.sync(() => recent),
+    }
+  }),
+}) {
+  static readonly layer = Layer.effect(ChainHeadCache, ChainHeadCache.make)
 }
 
 /**
