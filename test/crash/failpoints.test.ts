@@ -10,7 +10,7 @@ const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf
 
 const spans = new Set(
   sources.flatMap((text) =>
-    [...text.matchAll(/(?:Effect\.fn\(|withSpan\(|change\(sql,)\s*"([^"]+)"/g)].map((found) => found[1]),
+    [...text.matchAll(/(?:Effect\.fn\(|withSpan\(|sql\s*\.change\()\s*"([^"]+)"/g)].map((found) => found[1]),
   ),
 )
 
@@ -30,7 +30,7 @@ describe("the failpoints of the crash harness", () => {
 
   it("name each step that writes to the outbox or the signer's memory", () => {
     const named = new Set(failpoints.map(({ name }) => name))
-    const writes = /(?:Effect\.fn\(|change\(sql,)\s*"((?:Outbox|SpendLog)\.[a-zA-Z]+)"/g
+    const writes = /(?:Effect\.fn\(|sql\s*\.change\()\s*"((?:Outbox|SpendLog)\.[a-zA-Z]+)"/g
     const found = sources.flatMap((text) => [...text.matchAll(writes)].map((match) => match[1] ?? ""))
     assert.isAbove(found.length, 10)
     // Reads, and a write that no step asks for.

@@ -231,8 +231,8 @@ export const classics: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "store/payments/Clearance.ts",
-        source: "quarantine ?? (granted.has(party) ? undefined : unchecked)",
-        instead: "quarantine",
+        source: "if (quarantine !== undefined || granted.has(party)) return quarantine",
+        instead: "return quarantine",
       },
     ],
   },
