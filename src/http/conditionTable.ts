@@ -109,7 +109,8 @@ export const conditionTable = {
     // The cause has its own alert, and its end ends this.
     const causes = { wrong_chain: wrongChain(facts), clock: clock(facts), gateway_down: gatewayDown(facts) }
     const isAlerted = Object.entries(causes).some(([name, one]) => one?.severity === "bad" && !facts.muted.has(name))
-    const ofGateways = `check gateway ${network.gateways.map(({ name }) => name).join(", ")}, its node, and the network to it`
+    const names = network.gateways.map(({ name, detail }) => (detail === "" ? name : `${name} (${detail})`))
+    const ofGateways = `check gateway ${names.join(", ")}, its node, and the network to it`
     // Those that do not answer have a condition of their own.
     const apart = isQuorumLost(facts) ? undefined : facts.disagreement
     const ofNetwork = apart === undefined ? ofGateways : "compare these gateways with another source: one is wrong"

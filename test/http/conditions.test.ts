@@ -211,6 +211,12 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
   [
     "stale",
     "bad",
+    { ...late(45), network: network(1, gateway("main", { detail: "too many requests" })) },
+    "Balances are 45 s old, more than 30 s, and no newer block was read; nothing is signed; check gateway main (too many requests), its node, and the network to it.",
+  ],
+  [
+    "stale",
+    "bad",
     { ...late(45), disagreement: "b, c show different balance changes" },
     "Balances are 45 s old, more than 30 s: b, c show different balance changes; nothing is signed; compare these gateways with another source: one is wrong.",
   ],
