@@ -279,7 +279,10 @@ export const conditionTable = {
     const { length } = intents.filter(({ state }) => state === "unknown")
     return length === 0
       ? undefined
-      : warn(`${plural(length, "payment")} may or may not be in the network`, "the same bytes are sent again by itself")
+      : warn(
+          `${plural(length, "payment")} may or may not be in the network`,
+          "the same bytes are sent until their window is over, and then the ledger shows the end",
+        )
   },
   history_lost: ({ gaps, at }) => {
     const gap = gaps.find(({ seenAt }) => Date.parse(at) - Date.parse(seenAt) < gapMillis)

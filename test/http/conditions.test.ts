@@ -386,7 +386,7 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
     "payment_unknown",
     "warn",
     { intents: [intent("unknown")] },
-    "1 payment may or may not be in the network; the same bytes are sent again by itself.",
+    "1 payment may or may not be in the network; the same bytes are sent until their window is over, and then the ledger shows the end.",
   ],
   [
     "history_lost",
