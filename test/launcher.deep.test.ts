@@ -101,6 +101,16 @@ describe("the launcher", () => {
     ])
   })
 
+  it("gives many treasuries more memory for what is new", () => {
+    fakeNode(join(tree, "node_modules/.bin/node"), "24.21.0")
+    const folder = join(tree, "treasuries")
+    mkdirSync(folder)
+    writeFileSync(join(folder, "daemon.yaml"), "version: 1\n")
+    const { lines } = start(launcher(), "run", folder)
+    assert.includeMembers(lines as Array<string>, ["--max-semi-space-size=32", "--single-threaded-gc"])
+    assert.notInclude(lines, "--no-maglev")
+  })
+
   it("starts the real Node on TypeScript, and ends as it ends", () => {
     mkdirSync(join(tree, "node_modules/.bin"), { recursive: true })
     symlinkSync(realpathSync(process.execPath), join(tree, "node_modules/.bin/node"))
