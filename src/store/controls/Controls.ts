@@ -153,8 +153,10 @@ export class Controls extends Context.Service<Controls>()("cofferer/store/Contro
       ),
       /** Those that are not over by our clock and by the newest block: by a clock that is ahead alone none is over. */
       pauses: Effect.gen(function* () {
-        const [at, today] = [yield* sureTime, names()]
-        return (yield* unended)
+        const today = names()
+        const all = yield* unended
+        const at = all.some(({ until }) => until !== undefined) ? yield* sureTime : 0
+        return all
           .filter(({ until }) => until === undefined || until > at)
           .map((pause) => ({ ...pause, scope: shownScope(pause.kept, today) }))
       }),
