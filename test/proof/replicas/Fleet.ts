@@ -24,7 +24,7 @@ interface FleetOptions {
   readonly serverUrl: string
   readonly treasuries: number
   readonly replicas: number
-  /** Blocks, of 250 ms, in which accounts fall. */
+  /** Blocks in which accounts fall. */
   readonly blocks: number
 }
 
@@ -69,12 +69,12 @@ const steppedClock = (database: string) => [
 export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: FleetOptions) => {
   process.env["COFFERER_TEST_POSTGRES"] = serverUrl
   const dir = mkdtempSync(join(tmpdir(), "cofferer-replicas-"))
-  // Two payments a second at most, or what is measured is how fast this machine can pay.
-  const every = Math.max(40, 2 * treasuries)
+  // At the pace of the network, and a payment a second at most: else it is measured how fast this machine can pay.
+  const every = Math.max(40, treasuries)
   const falls = Array.from({ length: Math.ceil(blocks / every) }, (_, i) => i).flatMap((i) =>
     Array.from({ length: treasuries }, (_, treasury) => ({ treasury, block: 8 + i * every + (treasury % every) })),
   )
-  const network = await networkOf(treasuries, falls, "250ms")
+  const network = await networkOf(treasuries, falls, "1s")
   const database = await Effect.runPromise(takeDatabase)
   await Effect.runPromise(asAdmin(database, ...steppedClock(database)))
   const folder = (number: number) => join(dir, `replica-${number}`)
@@ -87,7 +87,7 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
     const front = await startFront(network.url, sent)
     fronts.push(front)
     const shared = "database: { postgres: { urlFile: address } }\n"
-    writeTreasuries(folder(number), treasuries, front.url, { poll: "500ms", shared })
+    writeTreasuries(folder(number), treasuries, front.url, { shared })
     writeFileSync(join(folder(number), "address"), urlOf(serverUrl, database), { mode: 0o600 })
     const replica = { number, daemon: launch(number), sent }
     fleet.push(replica)

@@ -129,7 +129,7 @@ const server = startServer() ?? fail("needs PostgreSQL")
 const [rounds, treasuries, replicas] = [values.rounds, values.treasuries, values.replicas].map((text, i) =>
   whole(["rounds", "treasuries", "replicas"][i]!, text),
 ) as [number, number, number]
-const fleet = await makeFleet({ serverUrl: server.url, treasuries, replicas, blocks: rounds * 240 })
+const fleet = await makeFleet({ serverUrl: server.url, treasuries, replicas, blocks: rounds * 60 })
 try {
   const { times, problems, played } = await run(fleet, rounds, makeDice(`replicas ${values.seed}`))
   fleet.calm()
