@@ -41,6 +41,13 @@ export const leases: ReadonlyArray<Mutant> = [
   },
   {
     ...lease,
+    name: "a decision kept that was made by rows of before another process wrote",
+    edits: [
+      { file: "store/database/Postgres.ts", source: "        if (isOutdated) return yield* outdated()\n", instead: "" },
+    ],
+  },
+  {
+    ...lease,
     name: "a lease believed in without a look at the own clock",
     title: "believes in its lease",
     edits: [
@@ -57,7 +64,7 @@ export const leases: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "store/database/Postgres.ts",
-        source: '(access === "holder" ? settle(at, error, begun.count) : error)',
+        source: 'access === "holder" ? settle(at, error, count) : error',
         instead: "error",
       },
     ],
@@ -70,7 +77,7 @@ export const leases: ReadonlyArray<Mutant> = [
   {
     ...lease,
     name: "commits that a failover lost written over",
-    edits: [{ file: "store/database/Postgres.ts", source: "found > held.count", instead: "found > 0" }],
+    edits: [{ file: "store/database/Postgres.ts", source: "found <= held.count", instead: "found <= 0" }],
   },
   {
     name: "a store that is still run after it was moved",

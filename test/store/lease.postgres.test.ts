@@ -121,7 +121,7 @@ describe("a database of several processes", () => {
     const name = yield* database
     const holder = yield* built(name)
     const { handOver, isLeaseHeld } = Context.get(holder, Database.Database)
-    yield* handOver
+    yield* handOver(Effect.void)
     assert.isFalse(yield* isLeaseHeld)
     const next = yield* built(name)
     const late = yield* Effect.flip(Effect.provide(written("a"), holder))
@@ -150,7 +150,7 @@ describe("a database of several processes", () => {
     const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'cofferer' AND datname = '${name}'`
     const { handOver } = Context.get(yield* built(name), Database.Database)
     yield* asAdmin(name, cut)
-    yield* handOver
+    yield* handOver(Effect.void)
     yield* built(name)
   })
 
@@ -162,20 +162,69 @@ describe("a database of several processes", () => {
     const remembered = Effect.provide(memoryOf<ReadonlyArray<unknown>>("settings")("", keys), holder)
     assert.deepStrictEqual(yield* remembered, [])
     yield* Effect.provide(written("a"), guest)
-    assert.deepStrictEqual(yield* write(remembered), ["a"], "in the next transaction")
-    assert.deepStrictEqual(yield* remembered, ["a"], "and after it")
+    const decided: Array<ReadonlyArray<unknown>> = []
+    const decide = Effect.gen(function* () {
+      decided.push(yield* remembered)
+      yield* set(decided.at(-1)?.length === 1 ? "b" : "decided by rows of before")
+    }).pipe(Effect.provide(holder))
+    let takenBack = 0
+    const undone = Effect.sync(() => {
+      takenBack++
+    })
+    yield* write(decide, undone)
+    assert.deepStrictEqual(decided, [[], ["a"]], "what it decided by rows of before is undone")
+    assert.strictEqual(takenBack, 1)
+    assert.deepStrictEqual(yield* remembered, ["a", "b"])
     const late = yield* write(
       Effect.gen(function* () {
+        yield* set("d")
         const writing = yield* Effect.forkDetach(Effect.provide(written("c"), guest))
         yield* waitUntil("a guest that waits", isLockAwaited(name), keys)
-        yield* set("b")
         return writing
       }),
     ).pipe(Effect.provide(holder))
     yield* Fiber.join(late)
-    assert.deepStrictEqual(yield* write(remembered), ["a", "b", "c"])
+    const all = Effect.andThen(Effect.provide(set("e"), holder), remembered)
+    assert.deepStrictEqual(yield* write(all), ["a", "b", "c", "d", "e"])
     assert.isTrue(yield* isLeaseHeld)
     assert.isFalse(yield* Context.get(guest, Database.Database).isLeaseHeld, "a guest moves no money")
+  })
+
+  it.live("is free again where the holder is interrupted while a transaction begins", function* () {
+    const name = yield* database
+    const holder = yield* built(name)
+    const guest = yield* built(name, { access: "guest" })
+    const isBegun = yield* Deferred.make<void>()
+    const gate = yield* Deferred.make<void>()
+    const slow = Effect.andThen(set("a"), Effect.andThen(Deferred.succeed(isBegun, undefined), Deferred.await(gate)))
+    const before = yield* Effect.forkScoped(
+      Effect.flatMap(Database.Database, ({ write }) => write(slow)).pipe(Effect.provide(guest)),
+    )
+    yield* Deferred.await(isBegun)
+    const late = yield* Effect.forkScoped(Effect.provide(written("b"), holder))
+    yield* waitUntil("a holder that waits", isLockAwaited(name))
+    const interrupted = yield* Effect.forkScoped(Fiber.interrupt(late))
+    yield* Effect.yieldNow
+    yield* Deferred.succeed(gate, undefined)
+    yield* Effect.all([Fiber.join(before), Fiber.join(interrupted)])
+    yield* soon("a transaction after it", Effect.provide(written("c"), holder))
+    assert.deepStrictEqual(yield* Effect.provide(keys, holder), ["a", "c"])
+  })
+
+  it.live("costs its server nothing for a transaction without a statement, and is renewed all the same", function* () {
+    const name = yield* database
+    const lastsMillis = 1_200
+    const holder = yield* built(name, { lastsMillis })
+    const { write, isLeaseHeld } = Context.get(holder, Database.Database)
+    const count = Effect.map(asAdmin(name, "SELECT transactions, until FROM leases"), ([rows]) => rows?.[0] ?? [])
+    const [before, until] = yield* count
+    yield* write(Effect.void)
+    assert.deepStrictEqual(yield* count, [before, until])
+    yield* waitUntil(
+      "a renewal",
+      Effect.map(count, ([now]) => now !== before),
+    )
+    assert.isTrue(yield* isLeaseHeld)
   })
 
   it.live("shows a halt that came while its lease moved to the next holder", function* () {

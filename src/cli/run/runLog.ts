@@ -104,11 +104,16 @@ export const summaries = (found: Pick<Setup, "treasury" | "dataDir">, sandbox: S
     return yield* Effect.sleep(summaryMillis).pipe(Effect.andThen(logSummary(sandbox)), Effect.forever)
   })
 
-/** Logs the stop, with the number of open payments and the head of the journal. */
-export const logStopped = Effect.fnUntraced(function* (sinceMillis: number) {
-  const outbox = yield* Outbox
-  const head = yield* (yield* Journal).head
+/** The number of open payments and the head of the journal. */
+export const lastState = Effect.gen(function* () {
+  return { open: (yield* (yield* Outbox).open).length, head: yield* (yield* Journal).head }
+})
+
+/** Logs the stop, with the state that the process left. */
+export const logStopped = Effect.fnUntraced(function* (
+  { open, head }: Effect.Success<typeof lastState>,
+  sinceMillis: number,
+) {
   const seconds = Number((((yield* Clock.currentTimeMillis) - sinceMillis) / 1_000).toFixed(1))
-  const open = (yield* outbox.open).length
   yield* logEvent("daemon stopped", { seconds, open, journalSeq: head.seq, journalHead: head.hash })
 })

@@ -17,7 +17,7 @@ import { isUnwritable } from "../../store/database/storeErrors.ts"
 import { InFlight } from "../../submitter/InFlight.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { permittedLines } from "../common/worstCase.ts"
-import { logReady, logStopped, summaries } from "./runLog.ts"
+import { lastState, logReady, logStopped, summaries } from "./runLog.ts"
 import { logStateOnSignal, reloadOnHangup } from "./signals.ts"
 import { endEarlierOutage, outlastOutages } from "./storeOutage.ts"
 
@@ -44,6 +44,10 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
   const isDemo = sandbox !== undefined
   let isFirst = true
   let isNoted = false
+  let stoppingSince: number | undefined
+  const noteStopping = Effect.map(Clock.currentTimeMillis, (now) => {
+    stoppingSince = now
+  })
   const life = (current: DaemonOptions) =>
     Effect.gen(function* () {
       if (isFirst) yield* logStart(current, sandbox)
@@ -53,7 +57,7 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
       isNoted = true
       yield* Effect.forkScoped(endEarlierOutage(current))
       return yield* begun(current).pipe(
-        Effect.onInterrupt(() => Effect.andThen(Effect.ignore(noteEnd()), handOver)),
+        Effect.onInterrupt(() => Effect.ignore(handOver(stoppingSince))),
         Effect.tapError((error) => (isUnwritable(error) ? Effect.void : Effect.ignore(noteEnd(error.message)))),
       )
     }).pipe(Effect.scoped)
@@ -64,7 +68,7 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
       const { announce } = yield* serveStatus(surface)
       yield* Layer.build(layerControl(current))
       yield* announce
-      return yield* serve(current, sandbox)
+      return yield* serve(current, sandbox, noteStopping)
     })
   return outlastOutages(options, { surface, machineOf }, life).pipe(
     Effect.scoped,
@@ -72,28 +76,29 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
   )
 }
 
-/** Releases the lease once nothing is signed or sent: another process may start while this one closes. */
-const handOver = Effect.flatMap(Database, (database) => database.handOver)
+/** Notes the end, and releases the lease with it: another process may start while this one closes. */
+const handOver = Effect.fnUntraced(function* (since: number | undefined) {
+  const last = yield* (yield* Database).handOver(Effect.andThen(noteEnd(), lastState))
+  if (since !== undefined) yield* logStopped(last, since)
+})
 
-const serve = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) =>
+const serve = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined, noteStopping: Effect.Effect<void>) =>
   Effect.gen(function* () {
     const loops = yield* Effect.forkScoped(runLoops(options))
     yield* Effect.forkScoped(reloadOnHangup)
     yield* Effect.forkScoped(logStateOnSignal)
     yield* Effect.forkScoped(logReady(options.treasury))
     yield* Effect.forkScoped(summaries(options, sandbox))
-    return yield* Effect.onInterrupt(Fiber.join(loops), () => stop(loops))
+    return yield* Effect.onInterrupt(Fiber.join(loops), () => Effect.andThen(noteStopping, stop(loops)))
   }).pipe(Effect.scoped)
 
 const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<unknown, unknown>) {
-  const startedAt = yield* Clock.currentTimeMillis
   const sending = yield* (yield* InFlight).sending
   if (sending > 0) {
     yield* logEvent("daemon stopping", { count: sending, seconds: drainMillis / 1_000 })
   }
   yield* drain(drainMillis)
   yield* Fiber.interrupt(loops)
-  yield* logStopped(startedAt).pipe(Effect.ignore)
 })
 
 /**

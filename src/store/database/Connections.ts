@@ -127,8 +127,8 @@ export class Connections extends Context.Service<Connections>()("cofferer/store/
     const listening = yield* Effect.cached(Effect.forkIn(listen, scope))
     return {
       url,
-      /** Leases that the process is about to take. */
-      taking: new Set<string>(),
+      /** Leases that are about to be taken, and the monotonic milliseconds of the last one that was given up to us. */
+      taking: { treasuries: new Set<string>(), last: Number.NEGATIVE_INFINITY },
       /** Lets another session be opened in the place of one that has no answer, while that one is still held. */
       replace: pool.invalidate,
       /** News that the treasury's lease was given up, until the scope ends. A hint: some may be missing. */

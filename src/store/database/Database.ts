@@ -50,6 +50,11 @@ const makeMemory = <A>(writes: Writes, tables: ReadonlyArray<string>): Memory<A>
 /** Name of the database file inside the data directory. */
 export const databaseFile = "cofferer.db"
 
+type Write = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  takenBack?: Effect.Effect<void>,
+) => Effect.Effect<A, E | StoreError, Exclude<R, WriteAccess>>
+
 /**
  * Transactions: all changes become durable, or none. Nothing inside may sleep or use HTTP. If none became durable,
  * `takenBack` runs, also before another try.
@@ -57,18 +62,15 @@ export const databaseFile = "cofferer.db"
 export class Database extends Context.Service<
   Database,
   {
-    readonly write: <A, E, R>(
-      effect: Effect.Effect<A, E, R>,
-      takenBack?: Effect.Effect<void>,
-    ) => Effect.Effect<A, E | StoreError, Exclude<R, WriteAccess>>
+    readonly write: Write
     /** Cache of rows read from these tables (not views), valid until one of them is written. */
     readonly memoryOf: <A>(...tables: ReadonlyArray<string>) => Memory<A>
     /** A number that changes with each write of the table, and at the end of a transaction that wrote it. */
     readonly versionWithin: (table: string) => number
     /** True while no other process on this store may move money. */
     readonly isLeaseHeld: Effect.Effect<boolean>
-    /** Releases the lease, if there is one: another process may take it at once, and this one writes no more. */
-    readonly handOver: Effect.Effect<void>
+    /** Writes for the last time, and releases the lease with it: another process may then take it at once. */
+    readonly handOver: Write
     readonly takeover: Backend["Service"]["takeover"]
   }
 >()("cofferer/store/Database") {
@@ -76,17 +78,21 @@ export class Database extends Context.Service<
     Database,
     Effect.gen(function* () {
       const sql = yield* Sql
-      const { writes, isLeaseHeld, handOver = Effect.void, takeover } = yield* Backend
+      const { writes, isLeaseHeld, lease, takeover } = yield* Backend
+      const write: Write = (effect, takenBack) =>
+        sql.withTransaction(effect, takenBack).pipe(
+          Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "transaction", cause })),
+          Effect.withSpan("Database.write"),
+        )
       return Database.of({
-        write: (effect, takenBack) =>
-          sql.withTransaction(effect, takenBack).pipe(
-            Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "transaction", cause })),
-            Effect.withSpan("Database.write"),
-          ),
+        write,
+        handOver: (last, takenBack) =>
+          lease === undefined
+            ? write(last, takenBack)
+            : Effect.tap(write(Effect.tap(last, storeError("handOver")(lease.release)), takenBack), lease.end),
         memoryOf: (...tables) => makeMemory(writes, tables),
         versionWithin: (table) => writes.versionWithin([table]),
         isLeaseHeld,
-        handOver,
         takeover,
       })
     }),

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
-import { Context, Effect, Layer, Option, Redacted, Result, Semaphore, Stream } from "effect"
+import { Context, Effect, Layer, Option, Redacted, Result, Scope, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
 import {
@@ -17,7 +17,16 @@ import {
   usualTerms,
 } from "./Connections.ts"
 import { markOf, movedQuery } from "./moved.ts"
-import { type Held, leaseRow, openLease, releaseLease, serverMillis, trustedShare, usePostgres } from "./pgLease.ts"
+import {
+  type Held,
+  leaseRow,
+  openLease,
+  releaseLease,
+  renewLease,
+  serverMillis,
+  trustedShare,
+  usePostgres,
+} from "./pgLease.ts"
 import { causeText, StoreError } from "./StoreError.ts"
 import { amongCauses, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf, withRetry } from "./sqlStates.ts"
 import { Backend, makeWrites, tablesWritten, type Writes } from "./Writes.ts"
@@ -76,12 +85,20 @@ const makeTransactions = ({
       ),
     )
 
+  /** Guests wrote before rows were remembered: the transaction is undone, and the next one reads under the lock. */
+  let isOutdated = false
+  const outdated = () =>
+    sqlFailure(Object.assign(new Error(`a command wrote to the store of ${treasury} meanwhile`), { code: "40001" }))
+
+  /** True where a transaction may use what is remembered before it has the lock: its first statement checks it. */
+  const mayReadBefore = () => access === "holder" && !isOutdated
+
   /** Begins to write: the row stays locked to the end, and counts the transactions. */
   const begin = Effect.fnUntraced(function* (at: PgConnection) {
     const asked = performance.now()
     if (access === "reader") {
       yield* query(at, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-      return { count: 0, deadline: 0 }
+      return { at, count: 0, deadline: 0 }
     }
     yield* query(at, "BEGIN READ WRITE")
     if (access === "guest") {
@@ -96,21 +113,27 @@ const makeTransactions = ({
       )
       // The holder may have written since: its halts are not those that were read before.
       writes.note("*")
-      return { count: 0, deadline: 0 }
+      return { at, count: 0, deadline: 0 }
     }
     const counting = locked(
       at,
       `UPDATE leases SET transactions = transactions + 1, until = ${serverMillis} + ${lastsMillis}
         WHERE holder = $1 AND epoch = $2 AND until > 0 RETURNING transactions, guests`,
     )
-    const [count, guests] = yield* rollbackOnError(
+    const count = yield* rollbackOnError(
       at,
-      Effect.tap(counting, ([found]) => (found > held.count ? Effect.void : Effect.fail(shrunk()))),
+      Effect.gen(function* () {
+        const [found, guests] = yield* counting
+        if (found <= held.count) return yield* shrunk()
+        const mayBeRead = mayReadBefore()
+        isOutdated = guests !== held.guests && mayBeRead
+        if (guests !== held.guests) writes.note("*")
+        held.guests = guests
+        if (isOutdated) return yield* outdated()
+        return found
+      }),
     )
-    // Guests wrote since: what is remembered may be out of date.
-    if (guests !== held.guests) writes.note("*")
-    held.guests = guests
-    return { count, deadline: asked + lastsMillis * trustedShare }
+    return { at, count, deadline: asked + lastsMillis * trustedShare }
   })
 
   /** True if the transaction of this count is durable. The lock waits for its end, so nothing changes it later. */
@@ -143,7 +166,7 @@ const makeTransactions = ({
     }
   })
 
-  return { lost, begin, settle }
+  return { lost, begin, mayReadBefore, settle }
 }
 
 /** Runs each statement on the connection that is lent for it, and notes the tables that it writes. */
@@ -191,7 +214,7 @@ const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, te
   const { access } = terms
   let isOpen = false
   const writes = makeWrites(() => isOpen)
-  const { lost, begin, settle } = makeTransactions({ connections, treasury, held, terms, writes })
+  const { lost, begin, mayReadBefore, settle } = makeTransactions({ connections, treasury, held, terms, writes })
   /** One statement of its own: it only reads, so it may be asked again. */
   const reading = connectionOf(writes, (use) =>
     withRetry(Effect.scoped(Effect.flatMap(connections.session(treasury), use))),
@@ -208,35 +231,47 @@ const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, te
       return oneAtATime.release(1)
     })
     if (held.isLost) return yield* lost()
-    const at = yield* connections.session(treasury)
-    let begun = { count: 0, deadline: 0 }
-    const plain = connectionOf(writes, (use) => use(at))
+    const scope = yield* Effect.scope
+    let state: "idle" | "asked" | Begun = "idle"
+    const atOnce = Semaphore.makeUnsafe(1)
+    const begins = Effect.uninterruptibleMask(
+      Effect.fnUntraced(function* (restore) {
+        if (state === "asked") return yield* notBegun()
+        if (state === "idle") {
+          state = "asked"
+          state = yield* begin(yield* Scope.provide(restore(connections.session(treasury)), scope))
+        }
+        return state.at
+      }, atOnce.withPermit),
+    )
+    // With its first statement, since half of all transactions find nothing to change.
+    const opened = Effect.suspend(() => (typeof state === "string" ? begins : Effect.succeed(state.at)))
+    const plain = connectionOf(writes, (use) => Effect.flatMap(opened, use))
     const connection: Writing = {
       ...plain,
       execute: (sql, params, transform) => {
         if (sql === "BEGIN") {
           isOpen = true
-          return Effect.map(begin(at), (found) => {
-            begun = found
-            return []
-          })
+          return Effect.as(mayReadBefore() ? Effect.void : opened, [])
         }
+        if (sql === "ROLLBACK" && typeof state === "string") return Effect.succeed([])
         const asked = plain.execute(sql, params, transform)
         // The server undoes the transaction of a lost session by itself.
         return /^(?:ROLLBACK|RELEASE)/.test(sql) ? Effect.catchIf(asked, isTransient, () => Effect.succeed([])) : asked
       },
-      commit: commitOf(at).pipe(
-        // The server may have committed all the same.
-        Effect.catchIf(isTransient, (error) => (access === "holder" ? settle(at, error, begun.count) : error)),
-        Effect.tap(() =>
-          Effect.sync(() => {
-            held.deadline = Math.max(held.deadline, begun.deadline)
-            held.count = begun.count
-          }),
-        ),
-      ),
+      commit: Effect.suspend(() => (state === "idle" ? Effect.void : state === "asked" ? notBegun() : commit(state))),
     }
     return connection
+  })
+  type Begun = Effect.Success<ReturnType<typeof begin>>
+  const notBegun = () => Effect.fail(sqlFailure(new Error("the transaction did not begin")))
+  const commit = Effect.fnUntraced(function* ({ at, count, deadline }: Begun) {
+    yield* Effect.catchIf(commitOf(at), isTransient, (error) =>
+      // The server may have committed all the same.
+      access === "holder" ? settle(at, error, count) : error,
+    )
+    held.deadline = Math.max(held.deadline, deadline)
+    held.count = count
   })
 
   const client = yield* SqlClient.make({
@@ -263,28 +298,33 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const terms = { ...usualTerms, ...options.lease }
-      const connections = yield* Connections
       const { holder = randomUUID(), access: by = "holder" } = options
       const access = by === "mover" ? "holder" : by
       yield* usePostgres(treasury, { ...options, access })
-      const released = (held: Held) => Effect.provideService(releaseLease(treasury, held), Connections, connections)
+      // It may be waited for without end; one that is taken in the moment of an interruption runs out by itself.
       const held: Held =
-        access !== "holder"
-          ? { holder, epoch: -1, count: 0, deadline: 0, isLost: false }
-          : yield* Effect.acquireRelease(
-              openLease(treasury, holder, { ...terms, onWait: options.onWait }),
-              (held) => (held.isLost ? Effect.void : released(held)),
-              // It may be waited for without end; one that is taken in that moment runs out by itself.
-              { interruptible: true },
-            )
+        access === "holder"
+          ? yield* openLease(treasury, holder, { ...terms, onWait: options.onWait })
+          : { holder, epoch: -1, count: 0, deadline: 0, isLost: false }
       const { client, writes } = yield* makeClient(treasury, held, { ...terms, access })
-      const renew = Effect.andThen(realSleep(terms.lastsMillis / 3), Effect.ignore(client.withTransaction(Effect.void)))
-      if (access === "holder") yield* Effect.forkScoped(Effect.repeat(renew, { until: () => held.isLost }))
+      const release = releaseLease(client)
+      if (access === "holder") {
+        yield* Effect.addFinalizer(() => (held.isLost ? Effect.void : Effect.ignore(client.withTransaction(release))))
+        yield* Effect.forkScoped(Effect.repeat(renewLease(client, held, terms), { until: () => held.isLost }))
+      }
       return Context.make(SqlClient.SqlClient, client).pipe(
         Context.add(Backend, {
           writes,
           takeover: held.takeover,
-          handOver: access === "holder" ? released(held) : undefined,
+          lease:
+            access === "holder"
+              ? {
+                  release,
+                  end: Effect.sync(() => {
+                    held.isLost = true
+                  }),
+                }
+              : undefined,
           isLeaseHeld: Effect.sync(() => !held.isLost && performance.now() < held.deadline),
         }),
       )

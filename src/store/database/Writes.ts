@@ -1,4 +1,5 @@
 import { Context, type Effect } from "effect"
+import type { SqlError } from "effect/sql"
 import type { Takeover } from "./pgLease.ts"
 
 const writing =
@@ -36,8 +37,10 @@ export class Backend extends Context.Service<
      * all processes on a store has it.
      */
     readonly isLeaseHeld: Effect.Effect<boolean>
-    /** Gives the lease up: another process may take it at once, and this one writes no more. Absent: there is none. */
-    readonly handOver?: Effect.Effect<void> | undefined
+    /** Absent: there is none. `release` gives it up, in a transaction; after that one's end, `end` is to be run. */
+    readonly lease?:
+      | { readonly release: Effect.Effect<unknown, SqlError.SqlError>; readonly end: Effect.Effect<void> }
+      | undefined
     /** How this process got the lease, if another one had it before. */
     readonly takeover?: Takeover | undefined
   }

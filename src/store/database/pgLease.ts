@@ -1,6 +1,6 @@
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import { Effect, Queue } from "effect"
-import type { SqlError } from "effect/sql"
+import type { SqlClient, SqlError } from "effect/sql"
 import {
   Connections,
   type LeaseHolder,
@@ -153,8 +153,10 @@ export const usePostgres = Effect.fnUntraced(function* (treasury: string, option
 
 /** Milliseconds between two reads of a lease that another process has; longer if the database announces its release. */
 const pollMillis = { alone: 300, listening: 1_000 }
-/** Longest wait for other leases that this process is taking now: the start after this one blocks their thread. */
+/** Longest wait for other leases that this process can take now: the start after this one blocks their thread. */
 const othersMillis = 1_000
+/** A process that stops gives up one lease after the other, at most so far apart. */
+const apartMillis = 200
 
 /** A lease that another process has. Each renewal changes `writes`. */
 interface OtherLease extends LeaseHolder {
@@ -185,9 +187,9 @@ export const openLease = Effect.fnUntraced(function* (
     withRetry(Effect.scoped(Effect.flatMap(session(treasury), (at) => rollbackOnError(at, use(at)))))
   const take = (silent: OtherLease | undefined) =>
     Effect.suspend(() => {
-      taking.add(treasury)
+      taking.treasuries.add(treasury)
       return inSession((at) => takeLease(at, holder, terms, silent))
-    }).pipe(Effect.ensuring(Effect.sync(() => taking.delete(treasury))))
+    }).pipe(Effect.ensuring(Effect.sync(() => taking.treasuries.delete(treasury))))
   const announced = onWait === undefined ? undefined : yield* releases(treasury)
   const wait =
     announced === undefined
@@ -204,7 +206,10 @@ export const openLease = Effect.fnUntraced(function* (
     const silent = now - seenAt > terms.lastsMillis ? other : undefined
     const held = other === undefined || silent !== undefined ? yield* take(silent) : undefined
     if (held !== undefined) {
-      while (taking.size > 0 && performance.now() - now < othersMillis) yield* realSleep(10)
+      const took = performance.now()
+      if (isReleased) taking.last = took
+      const areOthersTaken = () => taking.treasuries.size > 0 || performance.now() - taking.last < apartMillis
+      while (areOthersTaken() && performance.now() - took < othersMillis) yield* realSleep(10)
       if (onWait !== undefined) yield* onWait(undefined)
       return held satisfies Held
     }
@@ -218,16 +223,22 @@ export const openLease = Effect.fnUntraced(function* (
   }
 }, Effect.scoped)
 
-/** Ends the lease; its holder writes no more. If the tries of `again` fail, it expires by itself. */
-export const releaseLease = (treasury: string, held: Held) =>
+/** Ends the lease in the transaction of its holder, which writes no more after it. */
+export const releaseLease = (client: SqlClient.SqlClient) =>
+  client`WITH ended AS (UPDATE leases SET until = 0 RETURNING treasury)
+    SELECT pg_notify(${releasesChannel}, treasury) FROM ended`
+
+/** Share of the lease's time after which it is renewed, unless a transaction did. */
+const renewalShare = 1 / 3
+
+/** Renews the lease if that is due, after a pause. */
+export const renewLease = (client: SqlClient.SqlClient, held: Held, { lastsMillis }: LeaseTerms) =>
   Effect.gen(function* () {
-    held.isLost = true
-    const at = yield* (yield* Connections).session(treasury)
-    yield* query(at, "BEGIN READ WRITE")
-    yield* query(at, "UPDATE leases SET until = 0 WHERE holder = $1 AND epoch = $2", [held.holder, held.epoch])
-    yield* query(at, "SELECT pg_notify($1, $2)", [releasesChannel, treasury])
-    yield* query(at, "COMMIT")
-  }).pipe(Effect.scoped, withRetry, Effect.ignore)
+    yield* realSleep(lastsMillis / 12)
+    const renewedAt = held.deadline - lastsMillis * trustedShare
+    if (performance.now() - renewedAt < lastsMillis * renewalShare) return
+    yield* Effect.ignore(client.withTransaction(client`SELECT 1`))
+  })
 
 /** The process that runs the treasury, of those that share its store; undefined where none does, or none shares it. */
 export const leaseHolder = Effect.gen(function* () {
