@@ -205,9 +205,9 @@ const connectionOf = (
 }
 
 /**
- * The client of one treasury. A statement outside of a transaction is read-only. A transaction begins with the lease's
- * row locked and its epoch compared, so one holder's transactions pass one after the other, and those of a former
- * holder fail. Those of guests pass between them.
+ * The client of one treasury. A statement outside of a transaction is read-only. The first statement of a transaction
+ * comes after the lease's row is locked and its epoch compared, so one holder's transactions pass one after the other,
+ * and those of a former holder fail. Those of guests pass between them.
  */
 const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, terms: Terms) {
   const connections = yield* Connections
