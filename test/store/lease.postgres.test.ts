@@ -190,6 +190,27 @@ describe("a database of several processes", () => {
     assert.isFalse(yield* Context.get(guest, Database.Database).isLeaseHeld, "a guest moves no money")
   })
 
+  it.live("is given up at the end also by a holder after whose last transaction a guest wrote", function* () {
+    const name = yield* database
+    const guest = yield* built(name, { access: "guest" })
+    yield* Effect.scoped(Effect.andThen(built(name), Effect.provide(written("a"), guest)))
+    yield* built(name)
+  })
+
+  it.live("runs a transaction again that a guest came before, whoever catches its first failure", function* () {
+    const name = yield* database
+    const holder = yield* built(name)
+    const guest = yield* built(name, { access: "guest" })
+    const { write } = Context.get(holder, Database.Database)
+    yield* Effect.provide(written("a"), guest)
+    const part = Effect.flatMap(Sql, (sql) => Effect.ignore(sql.durable("part")(set("b"))))
+    yield* Effect.provide(write(part), holder)
+    yield* Effect.provide(written("c"), guest)
+    const both = Effect.all([set("d"), set("e")], { concurrency: "unbounded" })
+    yield* Effect.provide(write(both), holder)
+    assert.deepStrictEqual(yield* Effect.provide(keys, holder), ["a", "b", "c", "d", "e"])
+  })
+
   it.live("is free again where the holder is interrupted while a transaction begins", function* () {
     const name = yield* database
     const holder = yield* built(name)
@@ -549,8 +570,9 @@ describe("a connection that breaks", () => {
       Effect.gen(function* () {
         yield* (yield* Database.Database).write(
           Effect.gen(function* () {
-            if (++runs === 1) yield* ended
             yield* set("a")
+            if (++runs === 1) yield* ended
+            yield* keys
           }),
         )
         yield* ended

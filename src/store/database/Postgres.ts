@@ -233,13 +233,19 @@ const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, te
     if (held.isLost) return yield* lost()
     const scope = yield* Effect.scope
     let state: "idle" | "asked" | Begun = "idle"
+    let failure = sqlFailure(new Error("the transaction did not begin"))
+    // Also for a body that goes on after it: this one decides if all of it runs again.
+    const notBegun = Effect.suspend(() => Effect.fail(failure))
     const atOnce = Semaphore.makeUnsafe(1)
     const begins = Effect.uninterruptibleMask(
       Effect.fnUntraced(function* (restore) {
-        if (state === "asked") return yield* notBegun()
+        if (state === "asked") return yield* notBegun
         if (state === "idle") {
           state = "asked"
-          state = yield* begin(yield* Scope.provide(restore(connections.session(treasury)), scope))
+          state = yield* Effect.tapError(
+            Effect.flatMap(Scope.provide(restore(connections.session(treasury)), scope), begin),
+            (error) => Effect.sync(() => (failure = error)),
+          )
         }
         return state.at
       }, atOnce.withPermit),
@@ -259,12 +265,11 @@ const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, te
         // The server undoes the transaction of a lost session by itself.
         return /^(?:ROLLBACK|RELEASE)/.test(sql) ? Effect.catchIf(asked, isTransient, () => Effect.succeed([])) : asked
       },
-      commit: Effect.suspend(() => (state === "idle" ? Effect.void : state === "asked" ? notBegun() : commit(state))),
+      commit: Effect.suspend(() => (state === "idle" ? Effect.void : state === "asked" ? notBegun : commit(state))),
     }
     return connection
   })
   type Begun = Effect.Success<ReturnType<typeof begin>>
-  const notBegun = () => Effect.fail(sqlFailure(new Error("the transaction did not begin")))
   const commit = Effect.fnUntraced(function* ({ at, count, deadline }: Begun) {
     yield* Effect.catchIf(commitOf(at), isTransient, (error) =>
       // The server may have committed all the same.
@@ -309,7 +314,8 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
       const { client, writes } = yield* makeClient(treasury, held, { ...terms, access })
       const release = releaseLease(client)
       if (access === "holder") {
-        yield* Effect.addFinalizer(() => (held.isLost ? Effect.void : Effect.ignore(client.withTransaction(release))))
+        const released = Effect.ignore(withRetry(client.withTransaction(release)))
+        yield* Effect.addFinalizer(() => (held.isLost ? Effect.void : released))
         yield* Effect.forkScoped(Effect.repeat(renewLease(client, held, terms), { until: () => held.isLost }))
       }
       return Context.make(SqlClient.SqlClient, client).pipe(
