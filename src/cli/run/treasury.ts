@@ -78,7 +78,9 @@ export const runTreasury = ({ options, surface, machineOf, sandbox }: TreasuryRu
 
 /** Notes the end, and releases the lease with it: another process may start while this one closes. */
 const handOver = Effect.fnUntraced(function* (since: number | undefined) {
-  const last = yield* (yield* Database).handOver(Effect.andThen(noteEnd(), lastState))
+  const noted = (yield* Database).handOver(Effect.andThen(noteEnd(), lastState))
+  // A store that takes no writes can still be read.
+  const last = yield* Effect.catch(noted, () => lastState)
   if (since !== undefined) yield* logStopped(last, since)
 })
 
