@@ -165,6 +165,8 @@ describe("a database of several processes", () => {
     const decided: Array<ReadonlyArray<unknown>> = []
     const decide = Effect.gen(function* () {
       decided.push(yield* remembered)
+      // A statement that writes would by itself make it forget the rows of its table.
+      yield* (yield* Sql)`SELECT 1`
       yield* set(decided.at(-1)?.length === 1 ? "b" : "decided by rows of before")
     }).pipe(Effect.provide(holder))
     let takenBack = 0
