@@ -243,6 +243,18 @@ export const classics: ReadonlyArray<Mutant> = [
     edits: [{ file: "submitter/audit/adopt.ts", source: "      yield* beginQuarantine()\n", instead: "" }],
   },
   {
+    name: "a watermark that is gone counts as none yet",
+    tests: ["submitter/restored.test.ts"],
+    by: "test",
+    edits: [
+      {
+        file: "store/journal/watermarkFile.ts",
+        source: "(yield* settings.get(writtenKey)) === file\n",
+        instead: "false\n",
+      },
+    ],
+  },
+  {
     name: "no quarantine after adopt",
     by: "test",
     tests: ["submitter/halts.test.ts", "submitter/lostStore.test.ts"],

@@ -171,4 +171,31 @@ describe("a watermark outside the data directory", () => {
       { more: { store: { watermark: mark } } },
     ),
   )
+
+  it.effect("stops a store whose watermark is gone, as where its disk is not mounted", () =>
+    flow(
+      function* (outer, world) {
+        const home = folder()
+        cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
+        const options = { ...outer, dataDir: home }
+        const haltsOf = life(
+          options,
+          Effect.flatMap(Controls, (controls) => controls.halts),
+        )
+        rmSync(mark, { force: true })
+        assert.deepStrictEqual(yield* haltsOf, [], "none was written yet")
+        yield* life(options, function* () {
+          yield* (yield* Settings).rememberFraming(chainId, "bare")
+          for (let i = 0; i < 3; i++) yield* round(options, world, new Set(["confirm"]))
+        })
+        assert.deepStrictEqual(yield* haltsOf, [])
+        rmSync(mark)
+        const [halt] = yield* haltsOf
+        assert.match(halt?.detail ?? "", /^the watermark \S+ is missing, and this store has written it$/)
+        assert.deepStrictEqual(yield* signsNothing(options, world), ["restored_store"])
+        rmSync(home, { recursive: true, force: true })
+      },
+      { more: { store: { watermark: mark } } },
+    ),
+  )
 })

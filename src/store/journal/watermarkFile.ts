@@ -9,6 +9,9 @@ const Said = Schema.fromJsonString(Schema.Struct({ installation: Schema.String, 
 
 const bytesMax = 10_000
 
+/** Setting with the path of the file that was written last: one that is missing there was lost, or its disk is. */
+const writtenKey = "watermarkFile"
+
 const writeFile = (file: string, text: string): void => {
   const fresh = `${file}.new`
   // A file there was left by a killed process, or put there by somebody else: it is not reused.
@@ -37,7 +40,7 @@ const writeFile = (file: string, text: string): void => {
 interface WatermarkFile {
   /** Writes the journal's head, durable when it returns. If this fails, nothing may be sent. */
   readonly noteHead: Effect.Effect<void, StoreError>
-  /** Why the store is older than the file, or another store; undefined if it is neither. */
+  /** Why the store is older than the file, or another store, or its file is gone; undefined if it is none of these. */
   readonly headProblem: Effect.Effect<string | undefined, StoreError>
 }
 
@@ -61,11 +64,14 @@ export const makeWatermarkFile = (
       try: () => writeFile(file, text),
       catch: (cause) => new StoreError({ operation: "Journal.noteHead", cause }),
     })
+    if ((yield* settings.get(writtenKey)) !== file) yield* settings.set(writtenKey, file)
   })
   const problem = Effect.gen(function* () {
     const text = readUtf8(file, bytesMax)
     if (typeof text !== "string") {
-      return text.code === "ENOENT" ? undefined : `the watermark ${file} ${text.problem}`
+      if (text.code !== "ENOENT") return `the watermark ${file} ${text.problem}`
+      const isWritten = (yield* settings.get(writtenKey)) === file
+      return isWritten ? `the watermark ${file} is missing, and this store has written it` : undefined
     }
     const said = yield* Effect.option(Schema.decodeEffect(Said)(text))
     if (said._tag === "None") return `the watermark ${file} cannot be understood`
