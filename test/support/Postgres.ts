@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { make, type PgConnection } from "@effect/sql-pg/PgConnection"
-import { Effect, Redacted } from "effect"
+import { Effect, Exit, Redacted, Scope } from "effect"
 
 const role = "cofferer"
 
@@ -23,10 +23,25 @@ const asked = (url: string, texts: ReadonlyArray<string>) =>
     ),
   )
 
+const adminUrl = (database: string) => urlOf(serverUrl(), database, new URL(serverUrl()).username)
+
 /** Runs statements as the server's administrator, past all that holds for a treasury. */
-export const asAdmin = (database: string, ...texts: ReadonlyArray<string>) => {
-  const server = serverUrl()
-  return asked(urlOf(server, database, new URL(server).username), texts)
+export const asAdmin = (database: string, ...texts: ReadonlyArray<string>) => asked(adminUrl(database), texts)
+
+/** The same for many questions: one session is kept, and opened again where the server was restarted. */
+export const keptAdmin = (database: string) => {
+  const scope = Scope.makeUnsafe()
+  const opened = Effect.suspend(() => Scope.provide(make({ url: Redacted.make(adminUrl(database)) }), scope))
+  let session: PgConnection | undefined
+  const rows = (sql: string) =>
+    Effect.gen(function* () {
+      session ??= yield* opened
+      return yield* session.queryValues(sql, [], false)
+    }).pipe(
+      Effect.tapError(() => Effect.sync(() => (session = undefined))),
+      Effect.retry({ times: 1 }),
+    )
+  return { rows, close: Scope.close(scope, Exit.void) }
 }
 
 /** Databases of this worker that no test uses now. */

@@ -123,7 +123,7 @@ export const layerOfMany = (
 
 /** Runs such a network, with blocks by the clock, until it is stopped. */
 export const networkOf = async (count: number, falls: ReadonlyArray<Fall>, blockInterval: string) => {
-  const address = Deferred.makeUnsafe<string>()
+  const started = Deferred.makeUnsafe<Sandbox["Service"]>()
   let spenders: Scenario["spenders"] = []
   const onScenario = (scenario: Scenario) => {
     spenders = scenario.spenders
@@ -131,13 +131,14 @@ export const networkOf = async (count: number, falls: ReadonlyArray<Fall>, block
   const layer = layerOfMany(count, falls, { blockInterval, clock: "real", onScenario })
   const program = Effect.gen(function* () {
     const sandbox = yield* Sandbox
-    yield* Deferred.succeed(address, sandbox.url)
+    yield* Deferred.succeed(started, sandbox)
     return yield* sandbox.join
   }).pipe(Effect.provide(Layer.provideMerge(layer, Logger.layer([]))))
-  const fiber = Effect.runFork(Effect.tapCause(program, (cause) => Deferred.failCause(address, cause as never)))
-  const url = await Effect.runPromise(Deferred.await(address))
+  const fiber = Effect.runFork(Effect.tapCause(program, (cause) => Deferred.failCause(started, cause as never)))
+  const { url, ledger } = await Effect.runPromise(Deferred.await(started))
   return {
     url,
+    executed: () => Effect.runPromise(ledger.executed),
     /** From now on no account falls. */
     calm: () => {
       for (const { at } of spenders) (at as Map<number, bigint>).clear()

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { Effect } from "effect"
 import { publicKeyOf } from "../../../src/sandbox/Keys.ts"
 import type { Verdict } from "../../crash/judge.ts"
-import { type Daemon, get, start } from "../../support/Cofferer.ts"
-import { asAdmin, takeDatabase, urlOf } from "../../support/Postgres.ts"
+import { type Daemon, start } from "../../support/Cofferer.ts"
+import { asAdmin, keptAdmin, takeDatabase, urlOf } from "../../support/Postgres.ts"
 import { networkOf, treasuryName, writeTreasuries } from "../../support/Treasuries.ts"
 import { verdictOf } from "../verdictOf.ts"
 
@@ -94,7 +94,9 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
     return replica
   }
   for (let number = 0; number < replicas; number++) await addReplica()
-  const rows = async (sql: string) => (await Effect.runPromise(asAdmin(database, sql)))[0] ?? []
+  // Questions are asked while takeovers are timed: a new session for each would take its share of the processors.
+  const admin = keptAdmin(database)
+  const rows = (sql: string) => Effect.runPromise(admin.rows(sql))
   const names = Array.from({ length: treasuries }, (_, n) => treasuryName(n))
 
   /** Treasuries whose lease a process has that is not over, by its process id. */
@@ -110,10 +112,7 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
 
   const reserves = new Map(names.map((name) => [publicKeyOf("many", `${name}-reserve`) as string, name]))
   /** What the ledger executed for the treasuries. */
-  const executed = async (): Promise<ReadonlyArray<Record<string, unknown>>> => {
-    const all = JSON.parse((await get(`${network.url}/sandbox/ledger`)).body).executed
-    return all.filter((tx: { code: number; party: string }) => tx.code === 0 && reserves.has(tx.party))
-  }
+  const executed = async () => (await network.executed()).filter((tx) => tx.code === 0 && reserves.has(tx.party))
 
   return {
     dir,
@@ -172,8 +171,18 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
     },
     /** Payments by their state. */
     states: async () => (await rows("SELECT state, count(*) FROM intents GROUP BY state")).map((row) => row.join(" ")),
-    /** Ids of all payments that are stored. */
-    decided: async () => new Set<unknown>((await rows("SELECT id FROM intents")).map(([id]) => id)),
+    /** Acts that are stored, as `actOf` names them. Asked of a frozen process before its leases are over. */
+    stored: async () => {
+      // A COMMIT that was on its way comes to its end.
+      await sleep(500)
+      const acts = await rows(
+        `SELECT 'payment proposed ' || id FROM intents
+          UNION ALL SELECT 'payment confirmed ' || id FROM intents WHERE state = 'confirmed'
+          UNION ALL SELECT 'payment signed ' || intent_id || '/' || k FROM attempts
+          UNION ALL SELECT 'attempt ' || intent_id || '/' || k FROM sends WHERE ended_at IS NOT NULL`,
+      )
+      return new Set(acts.map(([act]) => String(act)))
+    },
     /** How often the leases were taken, all together. */
     takeovers: async () => Number((await rows("SELECT sum(epoch) FROM leases"))[0]?.[0]),
     /** Treasury and id of each payment that has no end. */
@@ -186,9 +195,9 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
       const verdicts: Array<Verdict> = []
       const lines = fleet.flatMap(({ daemon }) => daemon.lines)
       for (const name of names) {
-        const own = all.filter((tx) => reserves.get(String(tx["party"])) === name)
+        const own = all.filter((tx) => reserves.get(tx.party) === name)
         const of = (sql: string) => rows(sql.replace("$", `treasury = '${name}'`))
-        verdicts.push(await verdictOf({ name, rows: of, lines, executed: own.map((tx) => String(tx["transferId"])) }))
+        verdicts.push(await verdictOf({ name, rows: of, lines, executed: own.map((tx) => tx.transferId) }))
       }
       return {
         lost: verdicts.flatMap(({ lost }) => lost),
@@ -202,6 +211,7 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
         await daemon.stop("SIGKILL")
       }
       for (const { close } of fronts) close()
+      await Effect.runPromise(admin.close)
       await network.stop()
       rmSync(dir, { recursive: true, force: true })
     },
@@ -210,21 +220,28 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
 
 export type Fleet = Awaited<ReturnType<typeof makeFleet>>
 
+/** What a log line tells that the process did; undefined where it tells nothing of payments. */
+const actOf = ({ msg, intent, attempt }: Readonly<Record<string, unknown>>): string | undefined =>
+  msg === "payment proposed" || msg === "payment confirmed"
+    ? `${msg} ${intent}`
+    : /^(?:payment signed$|attempt )/.test(String(msg))
+      ? `${msg === "payment signed" ? msg : "attempt"} ${intent}/${attempt}`
+      : undefined
+
 /**
- * A process that goes on after its leases are over sends and signs only what it has taken again. `decided`: payments
- * that were stored before it was frozen, of which it may tell afterwards.
+ * Lines of a process that goes on after its leases are over, in which it acts for a treasury that it has not taken
+ * again. It may tell of acts that were `stored` before.
  */
 export const staleActs = (
   lines: ReadonlyArray<Readonly<Record<string, unknown>>>,
-  decided: ReadonlySet<unknown>,
+  stored: ReadonlySet<string>,
 ): ReadonlyArray<string> => {
   const taken = new Set<unknown>()
-  const acts = /^(?:payment signed|attempt |payment confirmed|payment proposed)/
   const stale: Array<string> = []
   for (const line of lines) {
     if (line["msg"] === "daemon starting") taken.add(line["treasury"])
-    else if (line["msg"] === "payment proposed" && decided.has(line["intent"])) continue
-    else if (acts.test(String(line["msg"])) && !taken.has(line["treasury"])) stale.push(JSON.stringify(line))
+    const act = actOf(line)
+    if (act !== undefined && !taken.has(line["treasury"]) && !stored.has(act)) stale.push(JSON.stringify(line))
   }
   return stale
 }

@@ -22,7 +22,7 @@ describe("a process that is frozen past its leases and goes on", () => {
     const second = await addReplica()
     await second.daemon.line(({ msg }) => msg === "treasuries started")
     first.daemon.child.kill("SIGSTOP")
-    const decided = await fleet!.decided()
+    const stored = await fleet!.stored()
     assert.isDefined(await untilHeld(pidOf(second), 60_000), "another takes all over")
     const [lines, sent] = [first.daemon.lines.length, first.sent.length]
     first.daemon.child.kill("SIGCONT")
@@ -31,7 +31,7 @@ describe("a process that is frozen past its leases and goes on", () => {
     for (const name of names) {
       await first.daemon.line(({ msg, treasury }) => isEnd(msg) && treasury === name)
     }
-    assert.deepStrictEqual(staleActs(first.daemon.lines.slice(lines), decided), [])
+    assert.deepStrictEqual(staleActs(first.daemon.lines.slice(lines), stored), [])
     assert.strictEqual(first.sent.length, sent)
     assert.isDefined(await untilHeld(pidOf(second), 10_000), "and keeps them")
     const { duplicate } = await fleet!.verdict()

@@ -52,7 +52,7 @@ const play = async (fleet: Fleet, kind: Kind, hit: Replica, dice: Dice) => {
     }
     case "freeze": {
       hit.daemon.child.kill("SIGSTOP")
-      const decided = await fleet.decided()
+      const stored = await fleet.stored()
       const millis = await fleet.untilHeld(others, takeoverMillisMax)
       await sleep(Math.max(0, frozenMillis - (millis ?? 0)))
       // What it wrote before it was frozen has been read by now.
@@ -60,7 +60,7 @@ const play = async (fleet: Fleet, kind: Kind, hit: Replica, dice: Dice) => {
       hit.daemon.child.kill("SIGCONT")
       await sleep(3_000)
       const lines = hit.daemon.lines.slice(before)
-      const stale = [...staleActs(lines, decided)]
+      const stale = [...staleActs(lines, stored)]
       const isBegun = lines.some((line) => line["msg"] === "daemon starting")
       if (!isBegun && hit.sent.length > sent) stale.push(`${hit.sent.length - sent} transactions sent after it`)
       return { millis, stale }
