@@ -33,6 +33,15 @@ export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Da
   const columns = sql.literal(`seq, rule, subject, episode, from_party AS "from", to_party AS "to", asset, amount,
     decimals, detail, at, ended_at AS "endedAt"`)
   const toAsk = (row: typeof AskRow.Type): Ask => ({ ...row, endedAt: row.endedAt ?? undefined })
+  /** Open ones, and those that ended at or after `since` (Unix milliseconds), oldest first. */
+  const requests = (since: number) =>
+    remembered(
+      `${rounded(since)}`,
+      sql`SELECT ${columns} FROM asks WHERE ended_at IS NULL OR ended_at >= ${rounded(since)} ORDER BY seq`.pipe(
+        rowsOf(AskRow, "RuleStates.requests"),
+        Effect.map((rows) => rows.map(toAsk)),
+      ),
+    ).pipe(Effect.map((asks) => asks.filter(({ endedAt }) => endedAt === undefined || endedAt >= since)))
   return {
     /** Call it inside the transaction of the decision. */
     recordRequest: Effect.fnUntraced(function* ({ from, to, ...ask }: Omit<Ask, "seq" | "at" | "endedAt">) {
@@ -45,6 +54,8 @@ export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Da
     /** Ends the open one of the subject; false where none is. */
     endRequest: Effect.fnUntraced(function* (rule: string, subject: string, detail: string) {
       const at = yield* Clock.currentTimeMillis
+      // A start asks this for every rule, and hardly one has a request.
+      if ((yield* requests(at)).every((ask) => ask.rule !== rule || ask.subject !== subject)) return false
       const [ended] = yield* sql.write`UPDATE asks SET ended_at = ${at} WHERE rule = ${rule} AND subject = ${subject}
           AND ended_at IS NULL RETURNING ${columns}`.pipe(rowsOf(AskRow, "RuleStates.endRequest"))
       if (ended === undefined) return false
@@ -52,14 +63,6 @@ export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Da
       yield* journal.append({ kind: "received", subject: `${rule} ${subject}`, body })
       return true
     }, sql.change("RuleStates.endRequest")),
-    /** Open ones, and those that ended at or after `since` (Unix milliseconds), oldest first. */
-    requests: (since: number) =>
-      remembered(
-        `${rounded(since)}`,
-        sql`SELECT ${columns} FROM asks WHERE ended_at IS NULL OR ended_at >= ${rounded(since)} ORDER BY seq`.pipe(
-          rowsOf(AskRow, "RuleStates.requests"),
-          Effect.map((rows) => rows.map(toAsk)),
-        ),
-      ).pipe(Effect.map((asks) => asks.filter(({ endedAt }) => endedAt === undefined || endedAt >= since))),
+    requests,
   }
 }
