@@ -132,6 +132,24 @@ describe("a database of several processes", () => {
     yield* Effect.flip(Effect.provide(written("b"), next))
   })
 
+  it.live("is handed over before the same process closes another that it ends, too", function* () {
+    const name = yield* database
+    const sessions = yield* Layer.build(Connections.layer({ url: urlTo(name), connectionsMax: 3 }))
+    const of = (treasury: string) =>
+      Layer.build(Layer.fresh(open(name, { treasury }))).pipe(
+        Effect.map((holder) => Context.get(holder, Database.Database)),
+        Effect.provide(sessions),
+      )
+    const [harbor, pier] = [yield* of("harbor"), yield* of("pier")]
+    const began = performance.now()
+    const ending = yield* Effect.forkScoped(harbor.handOver(Effect.void))
+    yield* waitUntil("a free lease", Effect.isSuccess(Effect.scoped(built(name))))
+    // The other is waited for a second at most.
+    if (performance.now() - began < 1_000) assert.isUndefined(ending.pollUnsafe(), "harbor is not closed yet")
+    yield* pier.handOver(Effect.void)
+    yield* Fiber.join(ending)
+  })
+
   it.live("is left by a holder who finds less in it than it has written", function* () {
     const name = yield* database
     const holder = yield* built(name)

@@ -129,6 +129,8 @@ export class Connections extends Context.Service<Connections>()("cofferer/store/
       url,
       /** Leases that are about to be taken, and the monotonic milliseconds of the last one that was given up to us. */
       taking: { treasuries: new Set<string>(), last: Number.NEGATIVE_INFINITY },
+      /** Treasuries whose lease this process has. */
+      holding: new Set<string>(),
       /** Lets another session be opened in the place of one that has no answer, while that one is still held. */
       replace: pool.invalidate,
       /** News that the treasury's lease was given up, until the scope ends. A hint: some may be missing. */

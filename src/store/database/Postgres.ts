@@ -21,6 +21,7 @@ import {
   type Held,
   leaseRow,
   openLease,
+  othersMillis,
   releaseLease,
   renewLease,
   serverMillis,
@@ -313,24 +314,28 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
           : { holder, epoch: -1, count: 0, deadline: 0, isLost: false }
       const { client, writes } = yield* makeClient(treasury, held, { ...terms, access })
       const release = releaseLease(client)
+      const { holding } = yield* Connections
       if (access === "holder") {
+        holding.add(treasury)
         const released = Effect.ignore(withRetry(client.withTransaction(release)))
-        yield* Effect.addFinalizer(() => (held.isLost ? Effect.void : released))
+        yield* Effect.addFinalizer(() => {
+          holding.delete(treasury)
+          return held.isLost ? Effect.void : released
+        })
         yield* Effect.forkScoped(Effect.repeat(renewLease(client, held, terms), { until: () => held.isLost }))
       }
+      const end = Effect.gen(function* () {
+        held.isLost = true
+        holding.delete(treasury)
+        // The rest of the end takes as long again. A process that stops hands all its treasuries over before that.
+        const ended = performance.now()
+        while (holding.size > 0 && performance.now() - ended < othersMillis) yield* realSleep(10)
+      })
       return Context.make(SqlClient.SqlClient, client).pipe(
         Context.add(Backend, {
           writes,
           takeover: held.takeover,
-          lease:
-            access === "holder"
-              ? {
-                  release,
-                  end: Effect.sync(() => {
-                    held.isLost = true
-                  }),
-                }
-              : undefined,
+          lease: access === "holder" ? { release, end } : undefined,
           isLeaseHeld: Effect.sync(() => !held.isLost && performance.now() < held.deadline),
         }),
       )

@@ -153,8 +153,8 @@ export const usePostgres = Effect.fnUntraced(function* (treasury: string, option
 
 /** Milliseconds between two reads of a lease that another process has; longer if the database announces its release. */
 const pollMillis = { alone: 300, listening: 1_000 }
-/** Longest wait for other leases that this process can take now: the start after this one blocks their thread. */
-const othersMillis = 1_000
+/** Longest wait for other leases that this process takes or ends now: what comes after this one blocks their thread. */
+export const othersMillis = 1_000
 /** A process that stops gives up one lease after the other, at most so far apart. */
 const apartMillis = 200
 

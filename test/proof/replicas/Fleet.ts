@@ -165,7 +165,7 @@ export const makeFleet = async ({ serverUrl, treasuries, replicas, blocks }: Fle
       const [began, before] = [performance.now(), (await executed()).length]
       while (performance.now() - began < millisMax) {
         if ((await executed()).length >= before + more) return true
-        await sleep(500)
+        await sleep(100)
       }
       return false
     },

@@ -108,7 +108,7 @@ const run = async (fleet: Fleet, rounds: number, dice: Dice) => {
   let round = 1
   for (; round <= rounds && performance.now() < end; round++) {
     if (!(await fleet.untilPaid(3, paidMillisMax))) problems.push(`round ${round}: no three payments before it`)
-    await sleep(dice.below(4_000))
+    await sleep(dice.below(2_000))
     const kind = dice.pick(kinds.filter((one) => values.only === "" || one === values.only))!
     const held = await fleet.held()
     const holders = fleet.fleet.filter(({ daemon }) => held.has(daemon.child.pid ?? 0))
