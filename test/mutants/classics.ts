@@ -249,7 +249,7 @@ export const classics: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "store/journal/watermarkFile.ts",
-        source: "(yield* settings.get(writtenKey)) === file\n",
+        source: "!journal.isShared && (yield* settings.get(writtenKey)) === file\n",
         instead: "false\n",
       },
     ],

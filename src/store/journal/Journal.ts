@@ -4,7 +4,7 @@ import { jsonText } from "../../domain/text.ts"
 import { rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Settings } from "../database/Settings.ts"
-import { Sql } from "../database/Sql.ts"
+import { isPostgres, Sql } from "../database/Sql.ts"
 import { storeError } from "../database/StoreError.ts"
 import { makeWatermarkFile } from "./watermarkFile.ts"
 
@@ -125,7 +125,7 @@ export class Journal extends Context.Service<Journal>()("cofferer/store/Journal"
         Effect.map((rows) => rows[0]?.hash),
       )
     return {
-      ...makeWatermarkFile(watermarkFile, yield* Settings, { head, hashAt }),
+      ...makeWatermarkFile(watermarkFile, yield* Settings, { head, hashAt, isShared: isPostgres(sql) }),
       append,
       head,
       hashAt,

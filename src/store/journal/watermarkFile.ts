@@ -46,6 +46,8 @@ interface WatermarkFile {
 
 /** The part of the journal that the file needs. */
 interface Chain {
+  /** Processes of several machines write the journal, in turn, and each has a file of its own. */
+  readonly isShared: boolean
   readonly head: Effect.Effect<{ readonly seq: number; readonly hash: string }, StoreError>
   readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
 }
@@ -70,7 +72,7 @@ export const makeWatermarkFile = (
     const text = readUtf8(file, bytesMax)
     if (typeof text !== "string") {
       if (text.code !== "ENOENT") return `the watermark ${file} ${text.problem}`
-      const isWritten = (yield* settings.get(writtenKey)) === file
+      const isWritten = !journal.isShared && (yield* settings.get(writtenKey)) === file
       return isWritten ? `the watermark ${file} is missing, and this store has written it` : undefined
     }
     const said = yield* Effect.option(Schema.decodeEffect(Said)(text))
