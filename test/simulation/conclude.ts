@@ -142,7 +142,7 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
 /**
  * Executions that a restored store did not know, and that people know now: imported ones, and those that cannot be.
  * Withdrawals have no sender in a listing; without listings only balances show them. Where gateways lie to the end
- * nobody can import, and the halt stands for it.
+ * nobody can import: the halt stands for it, or the wait after a recovery that was told of nothing.
  */
 const importedIn = (
   db: DatabaseSync,
@@ -150,7 +150,8 @@ const importedIn = (
   { lost, isHonest }: { readonly lost: ReadonlyArray<string>; readonly isHonest: boolean },
 ): ReadonlySet<string> => {
   const isListed = chain.profile.surface === "full"
-  const halts = "SELECT 1 FROM halts WHERE reason IN ('restored_store', 'foreign_payment') AND ended_at IS NULL"
+  const halts = `SELECT 1 FROM halts WHERE reason IN ('restored_store', 'foreign_payment') AND ended_at IS NULL
+    UNION ALL SELECT 1 FROM settings WHERE key = 'quarantine'`
   const halted = db.prepare(halts).get()
   const isCalled = !isHonest && halted !== undefined
   const unlisted = lost.filter((id) => isCalled || !isListed || !chain.transfers.has(id))
