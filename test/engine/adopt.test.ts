@@ -17,6 +17,7 @@ import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { makeAllClears } from "../../src/store/alerts/allClears.ts"
 import { makeTrouble } from "../../src/store/alerts/makeTrouble.ts"
 import { raise } from "../../src/store/alerts/raise.ts"
+import { Database } from "../../src/store/database/Database.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { daemonHere } from "../support/daemonHere.ts"
@@ -93,18 +94,35 @@ const installed = (use: Body<[machine: ReturnType<typeof machineIn>], never>) =>
     (dir) => Effect.sync(() => rmSync(dir, { recursive: true, force: true })),
   )
 
+/** Its first transaction is undone at its end, as by a COMMIT that the server never got, and runs again. */
+const twice = Effect.map(Database, (database) => {
+  let isFirst = true
+  return Database.of({
+    ...database,
+    write: (effect, takenBack) => {
+      const done = database.write(effect, takenBack)
+      if (!isFirst) return done
+      isFirst = false
+      return Effect.andThen(Effect.exit(database.write(Effect.andThen(effect, Effect.fail("undone")), takenBack)), done)
+    },
+  })
+})
+
 const machineIn = (dir: string) => {
   const file = join(dir, "treasury.yaml")
   const write = (rules: Rules) => Effect.sync(() => writeFileSync(file, text(rules)))
+  const begun = <A>(rules: Rules, prepared: typeof prepare, use: Work<FlowServices, A>) =>
+    Effect.gen(function* () {
+      yield* write(rules)
+      const treasury = yield* loadTreasury(file)
+      const options = { treasury, mode: treasury.mode, dataDir: dir }
+      const layer = daemonHere(options)
+      return yield* prepared(options).pipe(Effect.andThen(effectOf(use)), Effect.provide(layer))
+    })
   return {
-    start: <A>(rules: Rules, use: Work<FlowServices, A>) =>
-      Effect.gen(function* () {
-        yield* write(rules)
-        const treasury = yield* loadTreasury(file)
-        const options = { treasury, mode: treasury.mode, dataDir: dir }
-        const layer = daemonHere(options)
-        return yield* prepare(options).pipe(Effect.andThen(effectOf(use)), Effect.provide(layer))
-      }),
+    start: <A>(rules: Rules, use: Work<FlowServices, A>) => begun(rules, prepare, use),
+    startTwice: <A>(rules: Rules, use: Work<FlowServices, A>) =>
+      begun(rules, (options) => Effect.provideServiceEffect(prepare(options), Database, twice), use),
     reload: Effect.fnUntraced(function* (rules: Rules) {
       yield* write(rules)
       const reloaded = yield* reloadConfig({ author: "tester", reason: "a test", allowWeaker: false })
@@ -246,6 +264,14 @@ describe("a rule that is gone", () => {
           assert.lengthOf(yield* told, 1, "once")
         }),
       ),
+    )
+    it.effect(`tells them at a start whose transaction ran twice too, where it now ${how}`, () =>
+      installed(function* ({ start, startTwice }) {
+        yield* start(fee(monthly), remember(held))
+        const [alerts, episode] = yield* startTwice(rules, Effect.all([told, episodeOf(fees)]))
+        assert.match(alerts.join(), said)
+        assert.strictEqual(yield* start(rules, episodeOf(fees)), episode, "what the store has is what counts")
+      }),
     )
     it.effect(`tells them at a start with it too, where it now ${how}`, () =>
       installed(function* ({ start }) {

@@ -108,6 +108,25 @@ describe("what was read of a table", () => {
   })
 })
 
+describe("state in memory that a transaction restores", () => {
+  it.effect("is restored for a part that succeeded as well, where the whole failed", function* () {
+    const { write } = yield* Database.Database
+    const restored: Array<string> = []
+    const part = <A, E>(name: string, effect: Effect.Effect<A, E>) =>
+      write(
+        effect,
+        Effect.sync(() => restored.push(name)),
+      )
+    const inner = part("inner", Effect.void)
+    const failed = Effect.exit(part("failed", Effect.fail("no")))
+    yield* write(Effect.andThen(inner, failed))
+    assert.deepStrictEqual(restored, ["failed"], "the whole is durable")
+    restored.length = 0
+    yield* Effect.exit(write(Effect.andThen(part("outer", inner), Effect.fail("no"))))
+    assert.sameMembers(restored, ["outer", "inner"])
+  })
+})
+
 describe("the table that a statement writes", () => {
   it("is known for the store's own statements, and unknown otherwise", () => {
     const known: ReadonlyArray<readonly [string, string | undefined]> = [

@@ -6,6 +6,8 @@ import { withRetry } from "./sqlStates.ts"
 interface Access {
   /** A part that joined the transaction failed: it must not become durable. */
   hasFailed: boolean
+  /** What restores the state that its parts changed, also of parts that succeeded. */
+  readonly restores: Array<Effect.Effect<void>>
 }
 
 /** The right to change rows: a transaction that holds the treasury's lease. Only `withTransaction` gives it. */
@@ -62,8 +64,8 @@ export const isPostgres = (sql: Sql): boolean => sql.onDialectOrElse({ pg: () =>
 /** Divides a client into statements that read and statements that write. */
 export const makeSql = (client: SqlClient.SqlClient): Sql => {
   const values: Positional<never> = (text, params) => client.unsafe(text, params).values
-  const inTransaction = <A, E, R>(effect: Effect.Effect<A, E, R>) => {
-    const access = { hasFailed: false }
+  const inTransaction = <A, E, R>(effect: Effect.Effect<A, E, R>, restores: Access["restores"]) => {
+    const access: Access = { hasFailed: false, restores }
     const whole = Effect.tap(Effect.provideService(effect, WriteAccess, access), () =>
       access.hasFailed ? Effect.die(new Error("store: a transaction went on after a part of it failed")) : Effect.void,
     )
@@ -78,11 +80,17 @@ export const makeSql = (client: SqlClient.SqlClient): Sql => {
   const transaction =
     (isJoined: boolean) =>
     <A, E, R>(effect: Effect.Effect<A, E, R>, takenBack: Effect.Effect<void> = Effect.void) => {
-      const undone = Effect.onError(() => takenBack)
+      const whole = Effect.suspend(() => {
+        const restores = [takenBack]
+        return Effect.onError(inTransaction(effect, restores), () => Effect.all(restores, { discard: true }))
+      })
       return Effect.withFiber((fiber) => {
         const access = accessOf(fiber)
-        if (access === undefined) return withRetry(undone(inTransaction(effect)))
-        return undone(isJoined ? join(effect, access) : inTransaction(effect))
+        if (access === undefined) return withRetry(whole)
+        // The whole may fail after this part of it.
+        access.restores.push(takenBack)
+        const part = isJoined ? join(effect, access) : inTransaction(effect, access.restores)
+        return Effect.onError(part, () => takenBack)
       })
     }
   const change: Named = (name) => (effect) => transaction(true)(effect).pipe(storeError(name), Effect.withSpan(name))
