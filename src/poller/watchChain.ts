@@ -102,6 +102,7 @@ const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: 
       yield* leaveBehind(chainId, height)
       yield* state.keepHead(chainId, acceptAfterResume(height, now))
     }),
+    state.forgetHead(chainId),
   )
   yield* (yield* Drifts).uncheck
   yield* logEvent("chain accepted again", { chainId, detail: words })

@@ -221,7 +221,7 @@ const makeAcceptedHeads = Effect.gen(function* () {
     yield* settings.set(headKey(chainId), headText.encode(known))
     stored.set(chainId, known)
   })
-  return {
+  const heads: AcceptedHeads = {
     acceptedHead: Effect.fnUntraced(function* (chainId: string) {
       const known = now.get(chainId)
       if (known !== undefined) return known
@@ -249,7 +249,15 @@ const makeAcceptedHeads = Effect.gen(function* () {
             }),
           ),
         ),
-  } satisfies AcceptedHeads
+  }
+  return {
+    ...heads,
+    /** Reads it from the store again: for when a transaction that kept it was undone. */
+    forgetHead: (chainId: string) =>
+      Effect.sync(() => {
+        for (const known of [now, stored]) known.delete(chainId)
+      }),
+  }
 })
 
 const isNear = (stored: HeadKnown | undefined, { accepted, stray }: HeadKnown): boolean => {

@@ -1,0 +1,46 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { GatewayError } from "../../src/gateway/GatewayError.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
+import { watchChain } from "../../src/poller/watchChain.ts"
+import { Database } from "../../src/store/database/Database.ts"
+import { ChainState } from "../../src/store/network/ChainState.ts"
+import { testStore } from "../support/TestStore.ts"
+
+const chainId = "c"
+const stray = { kind: "changed", since: 1, kindSince: 1, height: 5n, why: "it begins again", isTold: true } as const
+const before = { accepted: { height: 900n, at: 1 }, stray }
+const reason = { _tag: "BegunAgain", detail: "begins again", chainId } as const
+const gateway = Layer.mock(GatewayReader, {
+  head: Effect.fail(new GatewayError({ gateway: "a", operation: "height", reason })),
+})
+
+/** The first transaction is undone at its end, as by a COMMIT that the server never got, and runs again. */
+const twice = Effect.map(Database, (database) => {
+  let isFirst = true
+  return Database.of({
+    ...database,
+    write: (effect, takenBack) => {
+      const done = database.write(effect, takenBack)
+      if (!isFirst) return done
+      isFirst = false
+      return Effect.andThen(Effect.exit(database.write(Effect.andThen(effect, Effect.fail("undone")), takenBack)), done)
+    },
+  })
+})
+
+describe("a chain that operators accept again", () => {
+  it.effect("is stored though the transaction that accepts it ran twice", () => {
+    const store = testStore()
+    const headNow = Effect.flatMap(ChainState, (chain) => chain.acceptedHead(chainId))
+    return Effect.gen(function* () {
+      yield* Effect.gen(function* () {
+        yield* (yield* ChainState).keepHead(chainId, before)
+        yield* Effect.provideServiceEffect(watchChain(), Database, twice)
+        assert.strictEqual((yield* headNow).accepted?.height, 5n)
+      }).pipe(Effect.provide(store.layer()), Effect.provide(gateway))
+      const again = yield* Effect.provide(headNow, store.layer())
+      assert.strictEqual(again.accepted?.height, 5n, "by the next process too")
+    }).pipe(Effect.ensuring(Effect.sync(store.remove)))
+  })
+})
