@@ -39,6 +39,8 @@ export class RuleStates extends Context.Service<RuleStates>()("cofferer/store/Ru
     const sql = yield* Sql
     let cached: Map<string, RuleMemory> | undefined
     let generation = 0
+    /** Grows with each change of `cached`: rows that were read before one are not those of now. */
+    let changes = 0
     /** Stores the memory; a decision that changed its kind or reason is also kept as history. */
     const save = Effect.fnUntraced(function* (memory: RuleMemory, before: RuleMemory | undefined) {
       const row = {
@@ -57,6 +59,7 @@ export class RuleStates extends Context.Service<RuleStates>()("cofferer/store/Ru
         told_at: memory.alertedAt ?? null,
       }
       cached?.set(memoryKey(memory.rule, memory.subject), memory)
+      changes++
       yield* sql.write`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
           episode = excluded.episode, firing_since = excluded.firing_since, observations = excluded.observations,
           last_observation = excluded.last_observation, state = excluded.state, reason = excluded.reason,
@@ -90,8 +93,12 @@ export class RuleStates extends Context.Service<RuleStates>()("cofferer/store/Ru
     )
     /** By `memoryKey`, from a cache; `generation` counts how often the cache was filled. */
     const byKey = Effect.gen(function* () {
-      if (cached === undefined) {
-        cached = new Map((yield* stored).map((row) => [memoryKey(row.rule, row.subject), row]))
+      while (cached === undefined) {
+        const before = changes
+        const rows = yield* stored
+        if (changes !== before) continue
+        cached = new Map(rows.map((row) => [memoryKey(row.rule, row.subject), row]))
+        changes++
         generation++
       }
       return { memories: cached as Memories, generation }
