@@ -44,7 +44,8 @@ fi
 main=$here/src/main.ts
 if [ ! -e "$main" ]; then
   main=$here/src/main.mjs
-elif [ ! -d "$here/node_modules/effect" ]; then
+elif [ ! -e "$here/node_modules/.package-lock.json" ]; then
+  # npm writes this file last: without it an installation was cut short, or runs now.
   echo "cofferer: its packages are not installed: run 'npm ci --ignore-scripts' in $here" >&2
   exit 1
 fi

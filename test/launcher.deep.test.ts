@@ -36,6 +36,7 @@ beforeEach(() => {
   bin = join(tree, "../bin")
   mkdirSync(join(tree, "src"), { recursive: true })
   mkdirSync(join(tree, "node_modules/effect"), { recursive: true })
+  writeFileSync(join(tree, "node_modules/.package-lock.json"), "{}")
   mkdirSync(bin)
   for (const name of ["cofferer.sh", "install.sh", "main.ts"]) copyFileSync(source(name), join(tree, "src", name))
   for (const tool of tools) {
@@ -227,9 +228,12 @@ describe("the launcher", () => {
     },
   )
 
-  it("names the command that installs the packages where they are missing", () => {
+  it.each([
+    ["are missing", "node_modules"],
+    ["were not all installed", "node_modules/.package-lock.json"],
+  ])("names the command that installs the packages where they %s", (_, missing) => {
     fakeNode(join(bin, "node"), "24.0.0")
-    rmSync(join(tree, "node_modules"), { recursive: true })
+    rmSync(join(tree, missing), { recursive: true })
     const stderr = `cofferer: its packages are not installed: run 'npm ci --ignore-scripts' in ${tree}\n`
     assert.deepStrictEqual(start(launcher(), "version"), { status: 1, lines: [], stderr })
   })
@@ -268,6 +272,7 @@ describe("the installer", () => {
   const installed = () => join(tree, "node_modules/.package-lock.json")
 
   beforeEach(() => {
+    rmSync(installed())
     writeFileSync(lock(), '{ "packages": {\n"": {},\n"node_modules/a": {},\n"node_modules/b": {}\n} }\n')
     executable(join(bin, "npm"), [
       'echo "npm $*" >&2',
