@@ -153,7 +153,7 @@ const factsText = (
 ): ReadonlyArray<string> => {
   const balances = accounts.map(({ account, balance, rehearsed, role, reserved, floor }) => {
     const simulated = rehearsed === null ? "" : `, ${rehearsed} rehearsed`
-    const has = balance === null ? "never seen" : `${balance} ${asset}${simulated}`
+    const has = balance === null ? "no balance seen" : `${balance} ${asset}${simulated}`
     return role === "pays"
       ? `${account} (payer) has ${has}, ${reserved} reserved, floor ${floor}`
       : `${account} has ${has}`
