@@ -12,7 +12,7 @@ import { termsHash } from "../rules/policy/storedTerms.ts"
 import { worstCase } from "../rules/policy/worstCase.ts"
 import { signApproval } from "../signer/KeyFile.ts"
 import { type ApprovalKind, factIn, type PaymentTerms, readApproval, readPaymentTerms } from "../tx/Approval.ts"
-import { askDaemon, bodyOf, throughDaemon } from "./common/client.ts"
+import { askDaemon, bodyOf, throughDaemon, withLastFiles } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
 import {
   type Chosen,
@@ -199,8 +199,9 @@ const termsText = (treasury: Treasury, weaker: ReadonlyArray<string>): string =>
 const approveTerms = Command.make(
   "terms",
   flags,
-  Effect.fn(function* ({ hash, key, signature, print, output, ...chosen }) {
+  Effect.fn(function* ({ hash, key, signature, print, output, ...given }) {
     yield* requireOneWay({ key, signature, print })
+    const chosen = yield* withLastFiles(given)
     const { treasury, dataDir } = yield* setup(chosen)
     const files = yield* filesForDaemon(chosen)
     const { terms, policy, text } = yield* postTerms(chosen, dataDir, TermsAnswer, { files })
@@ -220,13 +221,13 @@ const approveTerms = Command.make(
       const is = `terms ${terms.slice(0, hash.length)} with policy ${policy.slice(0, hash.length)}`
       return yield* failWith("refused", `${treasury.file} has ${is}, not ${hash}`)
     }
-    const given = Option.isSome(key) ? yield* signApproval(key.value, text) : Option.getOrElse(signature, () => "")
+    const signed = Option.isSome(key) ? yield* signApproval(key.value, text) : Option.getOrElse(signature, () => "")
     yield* Console.error(termsText(treasury, weaker))
     if (print) {
       yield* Console.error("What is signed, to the byte:")
       return yield* Console.log(text.slice(0, -1))
     }
-    const done = yield* postTerms(chosen, dataDir, ApprovalAnswer, { files, signature: given })
+    const done = yield* postTerms(chosen, dataDir, ApprovalAnswer, { files, signature: signed })
     return yield* printResult(output, done, () => {
       const next =
         done.missing > 0

@@ -79,6 +79,8 @@ describe("operators at the command line", () => {
       const same = yield* run("approve", "terms", hash, "--print", ...args)
       assert.strictEqual(same.code, 6)
       assert.include(same.stderr, `these terms are in force already`)
+      const bare = yield* run("approve", "terms", hash, "--print", "--data", options.dataDir)
+      assert.match(bare.stderr, /^t\.yaml {2}no such file/, "it reads the daemon's file where none is named")
     }),
   )
 

@@ -90,12 +90,14 @@ describe("keys", () => {
       yield* Effect.provide(noteStart([file, overlay]), storeLayer({ treasury, dataDir: data }))
     })
     await Effect.runPromise(start)
-    const named = async (...args: ReadonlyArray<string>) => {
-      const { stdout, stderr } = await callCofferer(["keys", "list", ...args, "--data", data, "--output", "json"])
+    const call = async (args: ReadonlyArray<string>, env = {}) => {
+      const { stdout, stderr } = await callCofferer(["keys", "list", ...args, "--output", "json"], { env })
       assert.strictEqual(stderr, "")
       return (JSON.parse(stdout) as ReadonlyArray<{ name: string }>).map(({ name }) => name)
     }
-    assert.deepStrictEqual(await named(), ["staging"])
-    assert.deepStrictEqual(await named(file), ["reserve"], "a file that is named wins")
+    assert.deepStrictEqual(await call(["--data", data]), ["staging"])
+    assert.deepStrictEqual(await call([file, "--data", data]), ["reserve"], "a file that is named wins")
+    const here = await call([], { COFFERER_DATA_DIR: data })
+    assert.deepStrictEqual(here, ["staging"], "a folder without the default file has no other")
   })
 })

@@ -184,13 +184,13 @@ const daemonFiles = Effect.fnUntraced(
 
 /**
  * The choice with the files of the data directory's daemon, if no file is named: the default file without its overlays
- * would be another configuration. Without --data this applies only while a daemon runs there by the default file.
+ * would be another configuration. Where there is a default file, and no --data, only while a daemon runs there by it.
  */
 export const withLastFiles = Effect.fnUntraced(function* <A extends Chosen>(chosen: A) {
   if (namesFile(chosen) || severalIn(chosen) !== undefined) return chosen
-  const isGiven = Option.isSome(chosen.data)
-  const files = yield* daemonFiles(yield* dataDirOf(chosen), isGiven)
-  if (files === undefined || !(isGiven || files[0] === resolve(fileOf(chosen)))) return chosen
+  const isAny = Option.isSome(chosen.data) || !existsSync(fileOf(chosen))
+  const files = yield* daemonFiles(yield* dataDirOf(chosen), isAny)
+  if (files === undefined || !(isAny || files[0] === resolve(fileOf(chosen)))) return chosen
   return { ...chosen, config: files.map(nearPath) }
 })
 
