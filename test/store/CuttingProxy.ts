@@ -3,8 +3,11 @@ import { connect, createServer, type Socket } from "node:net"
 import { join } from "node:path"
 import { Effect } from "effect"
 
-/** What the proxy loses: the next message of the client, or the next answer to a COMMIT; the connection breaks then. */
-export type Cut = "request" | "answer"
+/**
+ * What the proxy loses: the next message of the client, or the next answer to a COMMIT; the connection breaks then.
+ * "all": every message from now on, as a server does that hangs.
+ */
+export type Cut = "request" | "answer" | "all"
 
 /** A socket before the server's, on which one message can be lost at the moment that matters. */
 export const cuttingProxy = Effect.fnUntraced(function* (serverDir: string, dir: string) {
@@ -27,7 +30,9 @@ export const cuttingProxy = Effect.fnUntraced(function* (serverDir: string, dir:
         sockets.delete(socket)
       })
     }
-    client.on("data", (bytes) => (armed === "request" ? cut() : behind.write(bytes)))
+    client.on("data", (bytes) => {
+      if (armed !== "all") armed === "request" ? cut() : behind.write(bytes)
+    })
     behind.on("data", (bytes) => (armed === "answer" && bytes.includes("COMMIT\0") ? cut() : client.write(bytes)))
   })
   yield* Effect.acquireRelease(

@@ -145,7 +145,8 @@ export class Connections extends Context.Service<Connections>()("cofferer/store/
       }),
       /** A session for exclusive use, whose statements see the treasury's rows alone. */
       session: (treasury: string) =>
-        Effect.tap(inRealTime(pool.get), (session) => {
+        // All sessions of a server that does not answer are lent: whoever waits for one gets no answer either.
+        Effect.tap(Effect.raceFirst(inRealTime(pool.get), answerTimeout), (session) => {
           if (treasuries.get(session) === treasury) return Effect.void
           treasuries.delete(session)
           return query(session, `SELECT set_config('${treasurySetting}', $1, false), pg_backend_pid()`, [

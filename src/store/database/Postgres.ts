@@ -35,6 +35,9 @@ import { Backend, makeWrites, tablesWritten, type Writes } from "./Writes.ts"
 /** Longest search for the result of a COMMIT without an answer: the server gives up the transaction sooner. */
 const settleMillis = 15_000
 
+/** Longest wait at the close for the end of the lease, which runs out by itself: a hanging server is told of next. */
+const releaseMillisMax = 2_000
+
 /** Converts what SQLite's client accepts: a boolean is 0 or 1, undefined is NULL. */
 const bind = (value: unknown): unknown =>
   value === undefined ? null : value === true ? 1 : value === false ? 0 : value
@@ -317,7 +320,10 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
       const { holding } = yield* Connections
       if (access === "holder") {
         holding.add(treasury)
-        const released = Effect.ignore(withRetry(client.withTransaction(release)))
+        const released = Effect.raceFirst(
+          Effect.ignore(withRetry(client.withTransaction(release))),
+          realSleep(releaseMillisMax),
+        )
         yield* Effect.addFinalizer(() => {
           holding.delete(treasury)
           return held.isLost ? Effect.void : released

@@ -51,6 +51,8 @@ export const isTransient = (error: unknown): boolean =>
 
 /** Waits before each retry. */
 const retriesMillis = [50, 300, 1_500]
+/** None begins later: a try may wait long for a server without an answer, and people are to hear of that. */
+const retriesUntilMillis = 15_000
 
 /** Sleeps by the machine's timer, also under a test clock: the server's time is real. */
 export const realSleep = (millis: number) =>
@@ -60,12 +62,14 @@ export const realSleep = (millis: number) =>
   })
 
 /** Retries after a lost connection, a conflict or a restart of the server, at most `retriesMillis.length` times. */
-export const withRetry = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
-  const attempt = (retries: number): Effect.Effect<A, E, R> =>
-    Effect.catchIf(
-      effect,
-      (error) => retries < retriesMillis.length && isTransient(error),
-      () => Effect.andThen(realSleep(retriesMillis[retries]!), attempt(retries + 1)),
-    )
-  return attempt(0)
-}
+export const withRetry = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => {
+    const end = performance.now() + retriesUntilMillis
+    const attempt = (retries: number): Effect.Effect<A, E, R> =>
+      Effect.catchIf(
+        effect,
+        (error) => retries < retriesMillis.length && performance.now() < end && isTransient(error),
+        () => Effect.andThen(realSleep(retriesMillis[retries]!), attempt(retries + 1)),
+      )
+    return attempt(0)
+  })
