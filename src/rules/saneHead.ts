@@ -128,10 +128,12 @@ export const afterHead = (known: HeadKnown, reported: ReportedHead, now: number)
   const { height } = reported
   if (headFits(known, height, now) && !isAnotherChain(reported, known)) return accept(known, reported, now)
   const since = Math.min(stray?.since ?? now, now)
+  // A head that its own row headers contradict is never accepted, however long it lasts.
+  const fitsItsRows = reported.rows === undefined || height <= reported.rows.height + rowsApart
   if (accepted === undefined) {
     const first = referenceOf(known)
     const goesOn = first !== undefined && now >= first.at && follows(height, first, now)
-    if (goesOn && now - first.at >= firstMillis) return accept(known, reported, now)
+    if (goesOn && fitsItsRows && now - first.at >= firstMillis) return accept(known, reported, now)
     if (goesOn) return known
     const why = `block ${height} is the first one seen; it counts once a block that comes ${firstMillis / 1_000} s later or more fits it`
     return { stray: { kind: "first", since, kindSince: now, height, why } }
@@ -140,8 +142,6 @@ export const afterHead = (known: HeadKnown, reported: ReportedHead, now: number)
   const goesOn = stray?.kind === kind && now >= stray.kindSince && (kind !== "higher" || height >= stray.height)
   const kindSince = goesOn ? stray.kindSince : now
   const isLasting = now - kindSince >= lastingMillis
-  // A head that its own row headers contradict is never accepted, however long it lasts.
-  const fitsItsRows = reported.rows === undefined || height <= reported.rows.height + rowsApart
   if (kind === "higher" && isLasting && fitsItsRows) return accept({}, reported, now)
   const next = kind === "lower" && isLasting ? "changed" : kind
   // The halt has alerted to the other chain, and is not repeated while heads are of that chain.

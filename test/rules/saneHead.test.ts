@@ -42,6 +42,14 @@ describe("the first head of a chain", () => {
     assert.strictEqual(outcome(hear(lied, [15, 60n])), "60")
   })
 
+  it("does not count, however long it lasts, where it is 51 blocks above its own row headers", () => {
+    const lies = seconds(0, 60, (second) => [second, BigInt(100_061 + second), [BigInt(10 + second), second]])
+    assert.strictEqual(outcome(hear({}, ...lies)), "first")
+    assert.strictEqual(outcome(hear({}, ...lies, [61, 71n, [71n, 61]], [71, 81n, [81n, 71]])), "81")
+    assert.strictEqual(outcome(hear({}, [0, 60n, [10n, 0]], [10, 70n, [20n, 10]])), "70", "50 blocks are usual")
+    assert.strictEqual(outcome(hear({}, [0, 61n, [10n, 0]], [10, 71n, [20n, 10]])), "first")
+  })
+
   it("begins again where the clock is put back", () => {
     assert.strictEqual(outcome(hear({}, [100, 50n], [0, 51n], [9, 60n])), "first")
     assert.strictEqual(outcome(hear({}, [100, 50n], [0, 51n], [10, 60n])), "60")
