@@ -134,9 +134,10 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
   /** Starts the treasuries that the folder has now, and ends those that it has no longer. Returns their number. */
   const scan = Effect.gen(function* () {
     entries = yield* readEntries(config)
-    for (const [key] of [...fibers]) {
-      if (entries.some((entry) => keyOf(entry) === key)) continue
-      yield* FiberMap.remove(fibers, key)
+    const gone = [...fibers].flatMap(([key]) => (entries.some((entry) => keyOf(entry) === key) ? [] : [key]))
+    // Side by side: each waits for others that end with it.
+    yield* Effect.forEach(gone, (key) => FiberMap.remove(fibers, key), { concurrency: "unbounded", discard: true })
+    for (const key of gone) {
       live.delete(key)
       const name = key.slice(key.indexOf(" ") + 1)
       const state = states.get(name)
