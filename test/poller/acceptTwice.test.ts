@@ -38,7 +38,7 @@ describe("a chain that operators accept again", () => {
         yield* (yield* ChainState).keepHead(chainId, before)
         yield* Effect.provideServiceEffect(watchChain(), Database, twice)
         assert.strictEqual((yield* headNow).accepted?.height, 5n)
-      }).pipe(Effect.provide(store.layer()), Effect.provide(gateway))
+      }).pipe(Effect.provide(Layer.merge(store.layer(), gateway)))
       const again = yield* Effect.provide(headNow, store.layer())
       assert.strictEqual(again.accepted?.height, 5n, "by the next process too")
     }).pipe(Effect.ensuring(Effect.sync(store.remove)))
