@@ -25,6 +25,7 @@ import { alice, bob, type FlowServices } from "../support/Flow.ts"
 import { type Body, effectOf, type Work } from "../support/it.ts"
 import { chainId, usdt } from "../support/TestSandbox.ts"
 import { type Fields, treasuryText } from "../support/treasury.ts"
+import { twice } from "../support/twice.ts"
 
 type Rules = ReadonlyArray<Fields>
 
@@ -93,20 +94,6 @@ const installed = (use: Body<[machine: ReturnType<typeof machineIn>], never>) =>
     (dir) => Effect.andThen(TestClock.setTime(Date.parse("2026-03-10T10:00:00Z")), effectOf(use(machineIn(dir)))),
     (dir) => Effect.sync(() => rmSync(dir, { recursive: true, force: true })),
   )
-
-/** Its first transaction is undone at its end, as by a COMMIT that the server never got, and runs again. */
-const twice = Effect.map(Database, (database) => {
-  let isFirst = true
-  return Database.of({
-    ...database,
-    write: (effect, takenBack) => {
-      const done = database.write(effect, takenBack)
-      if (!isFirst) return done
-      isFirst = false
-      return Effect.andThen(Effect.exit(database.write(Effect.andThen(effect, Effect.fail("undone")), takenBack)), done)
-    },
-  })
-})
 
 const machineIn = (dir: string) => {
   const file = join(dir, "treasury.yaml")

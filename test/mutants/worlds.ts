@@ -171,8 +171,8 @@ export const worlds: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "store/controls/Controls.ts",
-        source: "= sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`",
-        instead: "= sql`SELECT seq, reason, detail, at FROM halts ORDER BY seq`",
+        source: "      sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`",
+        instead: "      sql`SELECT seq, reason, detail, at FROM halts ORDER BY seq`",
       },
     ],
   },

@@ -6,6 +6,7 @@ import { watchChain } from "../../src/poller/watchChain.ts"
 import { Database } from "../../src/store/database/Database.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { testStore } from "../support/TestStore.ts"
+import { twice } from "../support/twice.ts"
 
 const chainId = "c"
 const stray = { kind: "changed", since: 1, kindSince: 1, height: 5n, why: "it begins again", isTold: true } as const
@@ -13,20 +14,6 @@ const before = { accepted: { height: 900n, at: 1 }, stray }
 const reason = { _tag: "BegunAgain", detail: "begins again", chainId } as const
 const gateway = Layer.mock(GatewayReader, {
   head: Effect.fail(new GatewayError({ gateway: "a", operation: "height", reason })),
-})
-
-/** The first transaction is undone at its end, as by a COMMIT that the server never got, and runs again. */
-const twice = Effect.map(Database, (database) => {
-  let isFirst = true
-  return Database.of({
-    ...database,
-    write: (effect, takenBack) => {
-      const done = database.write(effect, takenBack)
-      if (!isFirst) return done
-      isFirst = false
-      return Effect.andThen(Effect.exit(database.write(Effect.andThen(effect, Effect.fail("undone")), takenBack)), done)
-    },
-  })
 })
 
 describe("a chain that operators accept again", () => {

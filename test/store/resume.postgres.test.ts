@@ -21,30 +21,6 @@ interface Missing {
 
 const database = Effect.acquireRelease(takeDatabase, (name) => Effect.sync(() => giveBack(name)))
 
-describe("a halt that a guest ended", () => {
-  it.live("begins again at once where its cause is still there", function* () {
-    const name = yield* database
-    const dataDir = mkdtempSync(join(tmpdir(), "cofferer-halt-"))
-    const postgresUrlFile = join(dataDir, "url")
-    writeFileSync(postgresUrlFile, `${urlOf(serverUrl(), name)}\n`, { mode: 0o600 })
-    const treasury = yield* treasuryFrom({
-      name: "harbor",
-      network: { chainId: "c-1", gateways: { node: "http://127.0.0.1:1" } },
-      assets: { USDT: { id: assetId, decimals: 6 } },
-      parties: { alice: { publicKey: aliceKey }, bob: { publicKey: bobKey } },
-    })
-    const place = { treasury, dataDir, postgresUrlFile }
-    const { halt, halts } = Context.get(yield* Layer.build(Layer.fresh(storeLayer(place))), Controls)
-    const { resume } = Context.get(yield* Layer.build(Layer.fresh(storeLayer(place, "guest"))), Controls)
-    yield* halt("invariant", "x")
-    assert.lengthOf(yield* halts, 1, "remembered from here on")
-    yield* resume({ scope: "all", reason: "looked", author: "x" })
-    yield* halt("invariant", "x")
-    const [inForce] = yield* asAdmin(name, "SELECT reason FROM halts WHERE ended_at IS NULL")
-    assert.deepStrictEqual(inForce, [["invariant"]])
-  })
-})
-
 describe("a resume as a guest", () => {
   it.live("ends no halt that came since, which no operator signed", function* () {
     const name = yield* database

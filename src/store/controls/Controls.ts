@@ -106,10 +106,12 @@ export class Controls extends Context.Service<Controls>()("cofferer/store/Contro
     const sql = yield* Sql
     const journal = yield* Journal
     const database = yield* Database
-    const stored = sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`.pipe(
-      rowsOf(HaltRow, "Controls.halts"),
+    const halts = database.memoryOf<ReadonlyArray<Halt>>("halts")(
+      "",
+      sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`.pipe(
+        rowsOf(HaltRow, "Controls.halts"),
+      ),
     )
-    const halts = database.memoryOf<ReadonlyArray<Halt>>("halts")("", stored)
     const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
     const names = (): Names => (config === undefined ? noNames : namesOf(config.now().treasury))
     const unended = database.memoryOf<ReadonlyArray<Pause>>("pauses")(
@@ -202,8 +204,7 @@ export class Controls extends Context.Service<Controls>()("cofferer/store/Contro
        */
       halt: Effect.fn("Controls.halt")(function* (reason: string, said: string) {
         const detail = visible(said)
-        // Not what is remembered: a guest may have ended it, and what finds it there would write nothing.
-        const isIn = isHaltedFor(yield* stored, reason, said)
+        const isIn = isHaltedFor(yield* halts, reason, said)
         const at = yield* Clock.currentTimeMillis
         if (!isIn || ofPeople.includes(reason)) yield* stopAcceptance(reason, at)
         if (isIn) return

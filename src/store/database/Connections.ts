@@ -145,7 +145,7 @@ export class Connections extends Context.Service<Connections>()("cofferer/store/
       }),
       /** A session for exclusive use, whose statements see the treasury's rows alone. */
       session: (treasury: string) =>
-        // All sessions of a server that does not answer are lent: whoever waits for one gets no answer either.
+        // All sessions may be in use by statements that the server does not answer.
         Effect.tap(Effect.raceFirst(inRealTime(pool.get), answerTimeout), (session) => {
           if (treasuries.get(session) === treasury) return Effect.void
           treasuries.delete(session)

@@ -35,7 +35,7 @@ import { Backend, makeWrites, tablesWritten, type Writes } from "./Writes.ts"
 /** Longest search for the result of a COMMIT without an answer: the server gives up the transaction sooner. */
 const settleMillis = 15_000
 
-/** Longest wait at the close for the end of the lease, which runs out by itself: a hanging server is told of next. */
+/** Longest wait at the close for the release of the lease, which expires by itself: an outage is logged after it. */
 const releaseMillisMax = 2_000
 
 /** Converts what SQLite's client accepts: a boolean is 0 or 1, undefined is NULL. */

@@ -6,7 +6,7 @@ import { withRetry } from "./sqlStates.ts"
 interface Access {
   /** A part that joined the transaction failed: it must not become durable. */
   hasFailed: boolean
-  /** What restores the state that its parts changed, also of parts that succeeded. */
+  /** Restore the state that its parts changed, also of parts that succeeded. */
   readonly restores: Array<Effect.Effect<void>>
 }
 
