@@ -74,7 +74,8 @@ const acceptChain = Effect.fn("Poller.begun")(function* (gateway: string, begun:
   const who = gateway === "quorum" ? "of as many gateways as must agree" : `of gateway ${gateway}`
   const remedy =
     "nothing is read there; correct the address, or wait until the right chain is back; where operators know that " +
-    "the network was reset, to resume accepts the new chain, and balances begin again as they are there"
+    "the network was reset, or never had that block, to resume accepts its chain, and balances begin again as they are " +
+    "there"
   const words = `the chain ${who} ${detail}: ${remedy}`
   yield* haltSigning("chain_changed", words)
   // If a halt for another reason was in force, nobody was alerted to this one: it comes after that one ends.

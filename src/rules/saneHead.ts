@@ -155,11 +155,18 @@ const kindOf = (reported: ReportedHead, known: HeadKnown): Stray["kind"] => {
   if (accepted !== undefined && reported.height > accepted.height && !isAnotherChain(reported, known)) return "higher"
   // Another chain, once seen, counts until a head fits: a new process has no row headers at first.
   if (stray?.kind === "changed" || isAnotherChain(reported, known)) return "changed"
-  return reported.rows === undefined || accepted?.block === undefined ? "lower" : "behind"
+  return isLate(reported, accepted?.block) ? "behind" : "lower"
 }
 
-const whyOf = (kind: Stray["kind"], { height }: ReportedHead, accepted: AcceptedHead): string => {
-  const below = accepted.block?.height ?? accepted.height
+/**
+ * True if a head far below the accepted one is of a node that lags. Row headers beside it that are newer than all
+ * before are not of such a node: the accepted height was wrong.
+ */
+const isLate = ({ height, rows }: ReportedHead, block: BlockMark | undefined): boolean =>
+  rows !== undefined && block !== undefined && (rows.height <= block.height || rows.height > height + nodesApart)
+
+const whyOf = (kind: Stray["kind"], { height }: ReportedHead, { block, ...accepted }: AcceptedHead): string => {
+  const below = block !== undefined && height < block.height ? block.height : accepted.height
   if (kind === "changed") return `begins again below block ${below}, which was known`
   return kind === "higher"
     ? `block ${height} is above what can follow block ${accepted.height}`

@@ -14,7 +14,7 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { endIntent } from "../../src/submitter/endIntent.ts"
 import { alerts, beginNetwork, behindOneAddress, contents, elsewhere, resume, steps } from "../support/Exchanged.ts"
 import { alice, type Flow, lives, paid, states } from "../support/Flow.ts"
-import { honest, threeFronts } from "../support/Fronts.ts"
+import { honest, rewritten, threeFronts } from "../support/Fronts.ts"
 import { halts, newestAttempts } from "../support/Intents.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { chainId, one, powOf, usdt } from "../support/TestSandbox.ts"
@@ -116,6 +116,33 @@ describe("a node that was reset behind the same address", () => {
       ],
       { scenario: { pow } },
     ),
+  )
+
+  it.effect("was never reset: a false height is refused after five minutes of true ones, and a resume ends it", () =>
+    behindOneAddress([
+      (front, ...args) =>
+        Effect.gen(function* () {
+          yield* untilConfirmed(args)
+          let ahead = 0
+          front.manner = rewritten("height", (height) => String(Number(height) + ahead), "/blockchain/height")
+          for (let i = 0; i < 60; i++) {
+            ahead += 15
+            yield* steps(args, 1)
+          }
+          front.manner = honest
+          yield* steps(args, 200)
+          assert.deepStrictEqual(yield* halts, [], "one that lags looks alike at first")
+          yield* steps(args, 120)
+          assert.deepStrictEqual(yield* halts, ["chain_changed"])
+          assert.match(yield* haltWords, /below block [0-9]+, which was known: .*or never had that block, to resume/)
+          yield* resume
+          yield* spend(args)
+          yield* steps(args, 40)
+          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+          assert.lengthOf(yield* paid(args[1]), 2)
+          assert.deepStrictEqual([yield* halts, yield* drifts], [[], []])
+        }).pipe(Effect.scoped, Effect.orDie),
+    ]),
   )
 
   it.effect("is accepted by a resume: rows are read, and a payment is made there", () =>

@@ -140,6 +140,23 @@ describe("what happens to chains", () => {
     assert.strictEqual(outcome(hear(bare, ...lower.slice(0, -1), [301, 1_300n], [302, 5n])), "lower", "it began anew")
   })
 
+  it("a height that was never true, accepted after an hour of silence: people judge the heads below it", () => {
+    const fooled = hear(known, [3_600, 70_000n, [1_000n, 0]])
+    const lower = seconds(3_601, 3_901, (second) => [
+      second,
+      1_000n + BigInt(second),
+      [1_000n + BigInt(second), second],
+    ])
+    assert.strictEqual(outcome(hear(fooled, ...lower.slice(0, -1))), "lower")
+    assert.strictEqual(outcome(hear(fooled, ...lower)), "changed")
+    assert.match(hear(fooled, ...lower).stray?.why ?? "", /below block 70000,/)
+  })
+
+  it("a node that is stuck while another one's rows go on: it is waited for", () => {
+    const stuck = seconds(1, 600, (second) => [second, 900n, [1_000n + BigInt(second), second]])
+    assert.strictEqual(outcome(hear(known, ...stuck)), "behind")
+  })
+
   it("a quiet chain: the same block counts for hours, and what follows it as well", () => {
     const quiet = Array.from({ length: 720 }, (_, i): Answer => [60 * i, 1_000n, [1_000n, 0]])
     assert.strictEqual(outcome(hear(known, ...quiet, [43_141, 1_001n, [1_001n, 43_141]])), "1001")
