@@ -253,10 +253,11 @@ export interface HealthFacts extends Omit<View, "sentence" | "conditions"> {
   readonly refusedReload: string | undefined
   /** Block until which nothing is signed, and the estimated seconds; null before it is counted. */
   readonly quarantine: { readonly until: string | null; readonly seconds: number | null } | undefined
-  /** Receivers with alerts that wait: how many, for how long any does, and for how long a page does. */
+  /** Receivers with alerts that wait: how many, for how long any does and a page does, and why the last try failed. */
   readonly undelivered: ReadonlyArray<{
     readonly receiver: string
     readonly n: number
+    readonly error: string | null
     readonly seconds: number
     readonly pageSeconds: number
   }>

@@ -139,10 +139,10 @@ export const conditionTable = {
   alerts_undelivered: (facts) => {
     const late = facts.undelivered.filter(({ seconds }) => seconds * 1_000 >= minute)
     if (late.length === 0) return undefined
-    const words = late.map(
-      ({ receiver, n, seconds }) =>
-        `${receiver} has not taken ${plural(n, "alert")} for ${Math.floor(seconds / 60)} min`,
-    )
+    const words = late.map(({ receiver, n, seconds, error }) => {
+      const why = error === null ? "" : ` (${error})`
+      return `${receiver} has not taken ${plural(n, "alert")} for ${Math.floor(seconds / 60)} min${why}`
+    })
     const remedy =
       "check that receiver and its address in alerts.receivers; waiting alerts are sent again automatically"
     const parts = late.map(({ receiver }) => receiver)

@@ -95,9 +95,10 @@ const waitingSince = (pending: ReadonlyArray<Pending>, before: ReadonlyMap<strin
 const readUndelivered = Effect.fnUntraced(function* (pending: ReadonlyArray<Pending>, now: number) {
   const since = waitingSince(pending, yield* (yield* waits).now, now)
   const secondsOf = (key: string) => (now - (since.get(key) ?? now)) / 1_000
-  return pending.map(({ receiver, n }) => ({
+  return pending.map(({ receiver, n, error }) => ({
     receiver,
     n,
+    error,
     seconds: secondsOf(receiver),
     pageSeconds: secondsOf(pageKey(receiver)),
   }))

@@ -247,8 +247,8 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
   [
     "alerts_undelivered",
     "bad",
-    { undelivered: [{ receiver: "desk", n: 2, seconds: 130, pageSeconds: 61 }] },
-    "desk has not taken 2 alerts for 2 min; check that receiver and its address in alerts.receivers; waiting alerts are sent again automatically.",
+    { undelivered: [{ receiver: "desk", n: 2, error: "answered with status 404", seconds: 130, pageSeconds: 61 }] },
+    "desk has not taken 2 alerts for 2 min (answered with status 404); check that receiver and its address in alerts.receivers; waiting alerts are sent again automatically.",
   ],
   [
     "low_disk",
@@ -442,7 +442,7 @@ describe("the conditions of health", () => {
     ],
     [
       "an alert is on its way",
-      { undelivered: [{ receiver: "desk", n: 1, seconds: 59, pageSeconds: 59 }] },
+      { undelivered: [{ receiver: "desk", n: 1, error: null, seconds: 59, pageSeconds: 59 }] },
       "All in band. 2 payments in 24 h, 0 open. Balances 1.3 s old.",
     ],
   ] as const)("are green where %s", (_, change, text) => {

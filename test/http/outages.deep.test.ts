@@ -156,7 +156,7 @@ const receiverFails = (name: string, manner: "refuses" | "hangs"): Outage => ({
     }),
   condition: "alerts_undelivered",
   severity: "bad",
-  headline: /^desk has not taken \d alerts? for 1 min; /,
+  headline: /^desk has not taken \d alerts? for 1 min \(.+\); /,
   remedy: /check that receiver and its address in alerts\.receivers/,
   alert: { receiver: "log", severity: "page", subject: /^alerts undelivered$/ },
   alertSeconds: 70,

@@ -44,6 +44,8 @@ export interface Pending {
   readonly pages: number
   /** Unix milliseconds at which the oldest was raised. */
   readonly oldest: number
+  /** Why the last try failed; null where none did. */
+  readonly error: string | null
 }
 
 /** One alert on its way to one receiver. */
@@ -101,6 +103,7 @@ const PendingRow = Schema.Struct({
   due: Schema.Int,
   pages: Schema.Int,
   oldest: Schema.Int,
+  error: Schema.NullOr(Schema.String),
 })
 const ReceiverRow = Schema.Struct({ receiver: Schema.String, silenced: Schema.Int })
 
@@ -350,7 +353,9 @@ export class AlertQueue extends Context.Service<AlertQueue>()("cofferer/store/Al
         "",
         sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest,
           sum(CASE WHEN ${tried} THEN 1 ELSE 0 END) AS due,
-          sum(CASE WHEN a.severity = 'page' THEN 1 ELSE 0 END) AS pages FROM deliveries d
+          sum(CASE WHEN a.severity = 'page' THEN 1 ELSE 0 END) AS pages,
+          (SELECT l.error FROM deliveries l WHERE l.receiver = d.receiver AND l.state = 'pending' AND l.error IS NOT NULL
+            ORDER BY l.updated_at DESC LIMIT 1) AS error FROM deliveries d
           JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' GROUP BY d.receiver`.pipe(
           rowsOf(PendingRow, "AlertQueue.pending"),
         ),
