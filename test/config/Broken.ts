@@ -334,6 +334,7 @@ export const broken: ReadonlyArray<Broken> = [
     'target: "2_500" }',
     /target 2_500 is less than the trigger 10_000 \(below\)/,
   ),
+  mistake("a trigger that no balance reaches", 'below: "10_000"', 'below: "0"', /no balance falls below 0/),
   mistake(
     "a payment to itself",
     "from: [hot], to: cold, asset: VEGA, above",

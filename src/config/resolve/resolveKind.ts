@@ -186,6 +186,8 @@ const resolveLevel = (
   const asset = assetOf(raw.asset, [...path, "asset"], assets, report)
   const trigger = report.amount([...path, raw.word], raw.trigger, asset)
   const target = report.amount([...path, "target"], raw.target, asset)
+  if (raw.word === "below" && trigger === 0n && isAmount(raw.trigger, asset))
+    report.add([...path, "below"], "no balance falls below 0: the rule would never act", "write an amount above 0")
   const sound = raw.word === "below" ? target >= trigger : target <= trigger
   if (!sound && isAmount(raw.trigger, asset) && isAmount(raw.target, asset)) {
     const [problem, bound] = raw.word === "below" ? ["less", "at least"] : ["more", "at most"]
