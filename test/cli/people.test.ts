@@ -83,7 +83,10 @@ describe("people at the data of a daemon that does not run", () => {
         noteStart([file, other]).pipe(Effect.provide(storeLayer({ treasury, dataDir: data }))),
       ),
     )
-    assert.strictEqual(await command(), `cofferer run --sandbox -c treasury.yaml -c ${other} --data ${data}`)
+    const both = `cofferer run --sandbox -c treasury.yaml -c ${other}`
+    assert.strictEqual(await command(), `${both} --data ${data}`)
+    const near = await cofferer(["status"], { cwd: dir, env: { COFFERER_DATA_DIR: data } })
+    assert.include(near.stdout, `start it: "${both}"`)
   })
 
   it("are told when a list of payments is not whole", async () => {

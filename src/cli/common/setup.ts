@@ -216,10 +216,10 @@ const typedPath = (path: string): string => shellWord(nearPath(path))
 const filesToRun = (chosen: Chosen, last: ReadonlyArray<string> | undefined): ReadonlyArray<string> | undefined => {
   const several = severalIn(chosen)
   if (several !== undefined) return [several]
-  if (chosen.config.length > 0 || Option.isNone(chosen.data)) return filesOf(chosen)
+  if (chosen.config.length > 0) return filesOf(chosen)
   const [first] = last ?? []
   if (first !== undefined && isTreasuries(dirname(first))) return [typedPath(dirname(first))]
-  return last?.map(typedPath)
+  return last?.map(typedPath) ?? (Option.isNone(chosen.data) ? filesOf(chosen) : undefined)
 }
 
 /** The command that starts the daemon of these files, or of the `last` ones of its data. */
