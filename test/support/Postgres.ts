@@ -28,20 +28,30 @@ const adminUrl = (database: string) => urlOf(serverUrl(), database, new URL(serv
 /** Runs statements as the server's administrator, past all that holds for a treasury. */
 export const asAdmin = (database: string, ...texts: ReadonlyArray<string>) => asked(adminUrl(database), texts)
 
-/** The same for many questions: one session is kept, and opened again where the server was restarted. */
+/** The same for many questions, one after another: one session is kept, and another opened after a failure. */
 export const keptAdmin = (database: string) => {
-  const scope = Scope.makeUnsafe()
-  const opened = Effect.suspend(() => Scope.provide(make({ url: Redacted.make(adminUrl(database)) }), scope))
-  let session: PgConnection | undefined
+  let kept: { readonly scope: Scope.Closeable; readonly session: PgConnection } | undefined
+  const opened = Effect.gen(function* () {
+    const scope = Scope.makeUnsafe()
+    const session = yield* Scope.provide(make({ url: Redacted.make(adminUrl(database)) }), scope).pipe(
+      Effect.onError(() => Scope.close(scope, Exit.void)),
+    )
+    return { scope, session }
+  })
+  const close = Effect.suspend(() => {
+    const last = kept
+    kept = undefined
+    return last === undefined ? Effect.void : Scope.close(last.scope, Exit.void)
+  })
   const rows = (sql: string) =>
     Effect.gen(function* () {
-      session ??= yield* opened
-      return yield* session.queryValues(sql, [], false)
+      kept ??= yield* opened
+      return yield* kept.session.queryValues(sql, [], false)
     }).pipe(
-      Effect.tapError(() => Effect.sync(() => (session = undefined))),
+      Effect.tapError(() => close),
       Effect.retry({ times: 1 }),
     )
-  return { rows, close: Scope.close(scope, Exit.void) }
+  return { rows, close }
 }
 
 /** Databases of this worker that no test uses now. */
