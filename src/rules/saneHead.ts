@@ -8,7 +8,7 @@ import { nanosOf } from "../domain/Time.ts"
 
 /** Blocks by which the nodes behind one address may differ. */
 export const nodesApart = 10n
-/** Blocks by which a head may be ahead of the block of the row headers. */
+/** Blocks by which a head may be ahead of the block of the row headers: data nodes lag. */
 export const rowsApart = 50n
 /** Upper bound of the pace; networks of this kind make about one block a second. */
 const blocksPerSecond = 20n
@@ -159,11 +159,13 @@ const kindOf = (reported: ReportedHead, known: HeadKnown): Stray["kind"] => {
 }
 
 /**
- * True if a head far below the accepted one is of a node that lags. Row headers beside it that are newer than all
- * before are not of such a node: the accepted height was wrong.
+ * True if a head far below the accepted one is of a node that lags. Row headers beside it that go on far above the last
+ * known block are not of such a node: the accepted height was wrong.
  */
 const isLate = ({ height, rows }: ReportedHead, block: BlockMark | undefined): boolean =>
-  rows !== undefined && block !== undefined && (rows.height <= block.height || rows.height > height + nodesApart)
+  rows !== undefined &&
+  block !== undefined &&
+  (rows.height <= block.height + rowsApart || rows.height > height + nodesApart)
 
 const whyOf = (kind: Stray["kind"], { height }: ReportedHead, { block, ...accepted }: AcceptedHead): string => {
   const below = block !== undefined && height < block.height ? block.height : accepted.height

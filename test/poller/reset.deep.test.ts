@@ -132,7 +132,7 @@ describe("a node that was reset behind the same address", () => {
           front.manner = honest
           yield* steps(args, 200)
           assert.deepStrictEqual(yield* halts, [], "one that lags looks alike at first")
-          yield* steps(args, 120)
+          yield* steps(args, 160)
           assert.deepStrictEqual(yield* halts, ["chain_changed"])
           assert.match(yield* haltWords, /below block [0-9]+, which was known: .*or never had that block, to resume/)
           yield* resume

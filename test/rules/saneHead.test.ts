@@ -157,6 +157,12 @@ describe("what happens to chains", () => {
     assert.strictEqual(outcome(hear(known, ...stuck)), "behind")
   })
 
+  it("a node that is stuck, and whose rows lagged more before: it is waited for", () => {
+    const later = seconds(0, 60, (second) => [second, 1_000n + BigInt(second), [1_000n, 0]])
+    const stuck = seconds(61, 600, (second) => [second, 1_040n, [1_030n, 30]])
+    assert.strictEqual(outcome(hear(known, ...later, ...stuck)), "behind")
+  })
+
   it("a quiet chain: the same block counts for hours, and what follows it as well", () => {
     const quiet = Array.from({ length: 720 }, (_, i): Answer => [60 * i, 1_000n, [1_000n, 0]])
     assert.strictEqual(outcome(hear(known, ...quiet, [43_141, 1_001n, [1_001n, 43_141]])), "1001")
