@@ -88,7 +88,7 @@ const applyHaltFile = Effect.fnUntraced(function* ({ dataDir, postgresUrlFile }:
 })
 
 /** The HALT file works within half a second, with no network and no command line; and so does a disk's end. */
-const haltLoop = (options: DaemonOptions) =>
+export const haltLoop = (options: DaemonOptions) =>
   applyHaltFile(options).pipe(Effect.andThen(watchDiskSpace()), Effect.andThen(Effect.sleep(500)), Effect.forever)
 
 /** A loop that halts on mistakes in the store, and restarts after any failure but one of a store without writes. */

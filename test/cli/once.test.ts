@@ -2,6 +2,8 @@ import { assert } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { runOnce } from "../../src/cli/run/once.ts"
 import { byOneConfig, ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { writeHaltFile } from "../../src/config/files.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
 import { waitUntil } from "../support/until.ts"
@@ -21,5 +23,21 @@ it.effect("one cycle pays by what is in force, which may have more receivers tha
     assert.deepStrictEqual(yield* states, ["confirmed"])
     yield* Fiber.join(cycle)
     assert.lengthOf(yield* paid(sandbox), 1)
+  }),
+)
+
+it.effect("one cycle signs nothing any more once a HALT file comes, and ends", () =>
+  flow(function* (options, sandbox) {
+    for (let i = 0; i < 2; i++) yield* byOneConfig(round(options, sandbox, new Set(["submit"])))
+    assert.deepStrictEqual(yield* states, ["proposed"])
+    const cycle = yield* Effect.forkChild(runOnce(options))
+    // As "cofferer halt" does, which finds no daemon and the store in use.
+    yield* writeHaltFile(options.dataDir, "ana: stop")
+    const ended = Effect.sync(() => cycle.pollUnsafe() !== undefined)
+    yield* waitUntil("the end", ended, round(options, sandbox, everything))
+    yield* Fiber.join(cycle)
+    assert.lengthOf(yield* paid(sandbox), 0)
+    const [halt] = yield* (yield* Controls).halts
+    assert.containSubset(halt, { reason: "halt_file", detail: "ana: stop" })
   }),
 )

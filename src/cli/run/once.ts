@@ -1,6 +1,7 @@
 import { Clock, Effect } from "effect"
 import { deliverOnce } from "../../alerts/AlertLoop.ts"
 import { byOneConfig } from "../../config/ConfigInForce.ts"
+import { haltLoop } from "../../daemon.ts"
 import type { Intent } from "../../domain/Intent.ts"
 import { decideOnce } from "../../engine/Engine.ts"
 import { notifyAssets } from "../../engine/notifyAssets.ts"
@@ -42,40 +43,48 @@ const compareOnce = Effect.fnUntraced(function* (options: DaemonOptions) {
   }
 })
 
+/** Obeys the HALT file meanwhile: with SQLite the store is in use, and a halt from elsewhere can only write that. */
+const obeyingHaltFile = <A, E, R>(work: Effect.Effect<A, E, R>, options: DaemonOptions) =>
+  Effect.raceFirst(haltLoop(options), work)
+
 /**
  * Brings every open payment to its end, but those that wait for a person. Runs by the configuration in force instead of
  * `options.treasury`: it also has the receivers of an earlier file that still get pages.
  */
-export const settleOpenPayments = Effect.fn("Cli.settleOpenPayments")(function* (options: DaemonOptions) {
-  const outbox = yield* Outbox
-  const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
-  yield* pollOf(options)
-  // A halt or pause blocks a payment before its signature until a person ends it.
-  const waitsForPerson = Effect.fnUntraced(function* (intent: Intent) {
-    const { state } = intent
-    if (state === "manual" || state === "awaiting_approval") return true
-    return (state === "proposed" || state === "reserved") && (yield* holdsOf(intent)).length > 0
-  })
-  const isAnyUnderWay = Effect.map(
-    Effect.flatMap(outbox.open, (open) => Effect.forEach(open, waitsForPerson)),
-    (waits) => waits.includes(false),
-  )
-  // Payments that people have approved since the last run go on here.
-  if ((yield* outbox.open).some(({ state }) => state === "awaiting_approval")) yield* submitOnce()
-  while (yield* isAnyUnderWay) {
-    if ((yield* Clock.currentTimeMillis) > deadline) {
-      return yield* failWith("timeOut", "a payment is still open; run again, nothing is sent twice")
-    }
-    yield* reconcileOnce()
-    yield* readParameters
-    yield* submitOnce()
-    yield* confirmOnce()
+export const settleOpenPayments = Effect.fn("Cli.settleOpenPayments")(
+  function* (options: DaemonOptions) {
+    const outbox = yield* Outbox
+    const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
     yield* pollOf(options)
-    yield* Effect.sleep(options.treasury.network.pollBusyMillis)
-  }
-  yield* deliverOnce(options.treasury.name)
-  return undefined
-}, byOneConfig)
+    // A halt or pause blocks a payment before its signature until a person ends it.
+    const waitsForPerson = Effect.fnUntraced(function* (intent: Intent) {
+      const { state } = intent
+      if (state === "manual" || state === "awaiting_approval") return true
+      return (state === "proposed" || state === "reserved") && (yield* holdsOf(intent)).length > 0
+    })
+    const isAnyUnderWay = Effect.map(
+      Effect.flatMap(outbox.open, (open) => Effect.forEach(open, waitsForPerson)),
+      (waits) => waits.includes(false),
+    )
+    // Payments that people have approved since the last run go on here.
+    if ((yield* outbox.open).some(({ state }) => state === "awaiting_approval")) yield* submitOnce()
+    while (yield* isAnyUnderWay) {
+      if ((yield* Clock.currentTimeMillis) > deadline) {
+        return yield* failWith("timeOut", "a payment is still open; run again, nothing is sent twice")
+      }
+      yield* reconcileOnce()
+      yield* readParameters
+      yield* submitOnce()
+      yield* confirmOnce()
+      yield* pollOf(options)
+      yield* Effect.sleep(options.treasury.network.pollBusyMillis)
+    }
+    yield* deliverOnce(options.treasury.name)
+    return undefined
+  },
+  obeyingHaltFile,
+  byOneConfig,
+)
 
 /** Runs one cycle, settles every open payment and exits: for a treasury that a timer starts. */
 export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOptions) {
