@@ -1,10 +1,12 @@
 import { chmodSync, rmSync } from "node:fs"
+import { connect } from "node:net"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Schema } from "effect"
 import { HttpIncomingMessage, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
+import { configProblem } from "../config/yaml/ConfigError.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
 import { boundedServer } from "../sockets/boundedServer.ts"
@@ -67,7 +69,11 @@ export const layerControl = (options: ControlServerOptions) => Layer.effectDisca
 
 const make = Effect.fnUntraced(function* (options: ControlServerOptions) {
   const path = join(options.dataDir, socketFile)
-  // We hold the database's lock: an existing socket was left by a process that died.
+  if (yield* isServed(path)) {
+    const why = "another daemon listens there: commands would reach this one instead, and act on the wrong treasury"
+    return yield* configProblem(path, why, "name another data directory with --data or store.dir")
+  }
+  // It was left by a process that died.
   yield* Effect.sync(() => rmSync(path, { force: true }))
   const server = yield* NodeHttpServer.make(() => boundedServer(connectionsMax), {
     path,
@@ -76,6 +82,20 @@ const make = Effect.fnUntraced(function* (options: ControlServerOptions) {
   yield* Effect.sync(() => chmodSync(path, 0o600))
   yield* server.serve(Effect.interruptible(Effect.flatMap(HttpServerRequest.HttpServerRequest, respond(options))))
 })
+
+/** True if somebody listens at the socket. With PostgreSQL no lock keeps two treasuries from one data directory. */
+const isServed = (path: string) =>
+  Effect.callback<boolean>((resume) => {
+    const socket = connect(path)
+    const end = (is: boolean) => {
+      socket.destroy()
+      resume(Effect.succeed(is))
+    }
+    socket.once("connect", () => end(true))
+    // A full queue of connections is that of a daemon.
+    socket.once("error", ({ code }: NodeJS.ErrnoException) => end(code === "EAGAIN"))
+    return Effect.sync(() => socket.destroy())
+  })
 
 const respond = (options: ControlServerOptions) => (request: HttpServerRequest.HttpServerRequest) =>
   answer(options, request).pipe(

@@ -1,9 +1,9 @@
 import { statSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { decideOnce } from "../../src/engine/Engine.ts"
-import { socketFile } from "../../src/http/ControlServer.ts"
+import { layerControl, socketFile } from "../../src/http/ControlServer.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
@@ -20,6 +20,14 @@ describe("the control socket", () => {
       assert.deepStrictEqual(live.json, { live: true, pid: process.pid, files: options.treasury.files })
       assert.strictEqual((yield* ask(options, "/api/v1/nothing")).status, 404)
       assert.strictEqual(at(yield* ask(options, "/api/v1/status"), "treasury"), "flow")
+    }),
+  )
+
+  it.effect("stays with the daemon that listens: another one in its data directory is refused", () =>
+    controlled(function* (options) {
+      const refused = yield* Effect.flip(Effect.scoped(Layer.build(Layer.fresh(layerControl(options)))))
+      assert.match(refused.message, /another daemon listens .*; name another data directory/)
+      assert.strictEqual((yield* ask(options, "/api/v1/live")).status, 200)
     }),
   )
 
