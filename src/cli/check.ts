@@ -1,7 +1,7 @@
 import { Console, Effect, Option, Result, Schema } from "effect"
 import { Command } from "effect/cli"
 import { isCodeIsolated } from "../config/code/codeProcess.ts"
-import { noTreasury, sharedAccounts, sharedKeys, unusedSettings } from "../config/DaemonFile.ts"
+import { clashesOf, noTreasury, sharedAccounts, unusedSettings } from "../config/DaemonFile.ts"
 import { needCertificates, ProcessContext } from "../config/Environment.ts"
 import { refuseMarkFolder } from "../config/ownFiles.ts"
 import { durationMillis } from "../config/schema/Fields.ts"
@@ -157,7 +157,7 @@ const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
   const near = <A extends { readonly file: string }>(one: A): A => ({ ...one, file: nearPath(one.file) })
   const found = checked.flatMap((one) => (Result.isSuccess(one) ? [near(one.success)] : []))
   const live = found.flatMap(({ mode, treasury }) => (mode === "live" ? [treasury] : []))
-  const shared = live.filter((one) => sharedKeys(one, live).length > 0)
+  const shared = live.filter((one) => clashesOf(one, live).length > 0)
   const good = found
     .filter(({ treasury }) => !shared.includes(treasury))
     .map(({ name, file, mode, treasury, warned }) => ({
@@ -175,7 +175,7 @@ const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
   yield* printResult(output, good, () => text().join("\n"))
   const problems = [
     ...checked.flatMap((one) => (Result.isFailure(one) ? one.failure : [])),
-    ...shared.flatMap((one) => sharedKeys(one, live)),
+    ...shared.flatMap((one) => clashesOf(one, live)),
   ].map(near)
   return problems.length === 0 ? undefined : yield* new ConfigError({ problems })
 })

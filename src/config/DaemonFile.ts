@@ -110,12 +110,25 @@ export const nameProblem = (entry: TreasuryEntry, all: ReadonlyArray<TreasuryEnt
   return configProblem(entry.file, `the name ${entry.name} is also that of ${basename(twin.file)}`, remedy)
 }
 
+/** What a treasury must not share with another one, each with its place. */
+export const clashesOf = (treasury: Treasury, all: Iterable<Treasury>): ReadonlyArray<Problem> => {
+  const others = [...all].filter((one) => one !== treasury)
+  return [...sharedKeys(treasury, others), ...sharedMark(treasury, others)]
+}
+
+/** A watermark that another treasury writes too: each would halt at its next start by what the other one wrote. */
+const sharedMark = ({ watermarkFile, document }: Treasury, others: ReadonlyArray<Treasury>): ReadonlyArray<Problem> => {
+  const other = watermarkFile === undefined ? undefined : others.find((one) => one.watermarkFile === watermarkFile)
+  if (other === undefined) return []
+  const message = `treasury ${other.name} writes this watermark too: each would halt by that of the other`
+  return [document.problem(["store", "watermark"], message, "give each a file of its own")]
+}
+
 /** Keys with which another treasury signs on the same chain: the limits of neither count payments of the other. */
-export const sharedKeys = (treasury: Treasury, all: Iterable<Treasury>): ReadonlyArray<Problem> =>
+const sharedKeys = (treasury: Treasury, others: ReadonlyArray<Treasury>): ReadonlyArray<Problem> =>
   [...treasury.parties.values()].flatMap(({ name, publicKey, signer }) => {
-    const other = [...all].find(
+    const other = others.find(
       (one) =>
-        one !== treasury &&
         one.network.chainId === treasury.network.chainId &&
         [...one.parties.values()].some((party) => party.signer !== undefined && party.publicKey === publicKey),
     )

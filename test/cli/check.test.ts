@@ -201,16 +201,34 @@ describe("check", () => {
     assert.strictEqual((await callCofferer(["check", folder])).code, 0, "it pays nothing")
   })
 
+  const payer = (name: string) =>
+    good
+      .replace("name: sandbox\n", `name: ${name}\n`)
+      .replace(/publicKey: "\w+", signer: \{ sandbox: reserve \}/, () => {
+        return `publicKey: "${publicKeyOf("first-minute", name)}", signer: { sandbox: ${name} }`
+      })
+
+  it("refuses a watermark that two treasuries of a folder write", async () => {
+    const folder = join(dir, "marks")
+    mkdirSync(folder)
+    writeFileSync(join(folder, "daemon.yaml"), "version: 1\n")
+    const write = (name: string, mark: string) =>
+      writeFileSync(join(folder, `${name}.yaml`), `${payer(name)}\nstore: { watermark: ${mark} }\n`)
+    write("reserve", "mark")
+    write("spender", "./mark")
+    const { code, stdout, stderr } = await callCofferer(["check", folder])
+    assert.strictEqual(code, 3, stdout)
+    const refused = stderr.match(/\.yaml:\d+:\d+ {2}treasury \w+ writes this watermark too.*$/gm) ?? []
+    assert.lengthOf(refused, 2, stderr)
+    assert.match(refused[0]!, /; give each a file of its own$/)
+    write("spender", "other")
+    assert.strictEqual((await callCofferer(["check", folder])).code, 0)
+  })
+
   it("warns of an account that two treasuries of a folder fill", async () => {
     const folder = join(dir, "filled")
     mkdirSync(folder)
     writeFileSync(join(folder, "daemon.yaml"), "version: 1\n")
-    const payer = (name: string) =>
-      good
-        .replace("name: sandbox\n", `name: ${name}\n`)
-        .replace(/publicKey: "\w+", signer: \{ sandbox: reserve \}/, () => {
-          return `publicKey: "${publicKeyOf("first-minute", name)}", signer: { sandbox: ${name} }`
-        })
     writeFileSync(join(folder, "a.yaml"), payer("reserve"))
     writeFileSync(join(folder, "b.yaml"), payer("spender"))
     const warned = async () => {

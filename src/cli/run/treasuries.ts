@@ -3,11 +3,11 @@ import { resolve } from "node:path"
 import { Cause, Clock, Effect, Exit, FiberMap, Layer, Option, Random } from "effect"
 import { HttpClient } from "effect/http"
 import {
+  clashesOf,
   type DaemonConfig,
   nameProblem,
   noTreasury,
   sharedAccounts,
-  sharedKeys,
   type TreasuryEntry,
   treasuriesIn,
   unusedSettings,
@@ -259,7 +259,7 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, host: Treasury
   const { treasury, mode, dataDir, postgresUrlFile } = found
   live.delete(keyOf(entry))
   if (mode === "live") {
-    const problems = sharedKeys(treasury, live.values())
+    const problems = clashesOf(treasury, live.values())
     if (problems.length > 0) return yield* new ConfigError({ problems })
     for (const problem of sharedAccounts(treasury, live.values())) {
       yield* logEvent("configuration doubtful", { detail: formatProblem(problem) })
