@@ -4,6 +4,7 @@ import { quorumTip } from "../domain/chain.ts"
 import {
   acceptAfterResume,
   afterHead,
+  fitsItsRows,
   type HeadKnown,
   headFits,
   isAnotherChain,
@@ -139,7 +140,8 @@ const quorumHead = (answers: ReadonlyArray<Judged>, known: HeadKnown, quorum: nu
   const another = heads.filter((head) => isAnotherChain(head, known))
   if (another.length >= quorum) return { height, rows: another[0]?.rows }
   const rows = heads.flatMap((head) => (head.rows === undefined || another.includes(head) ? [] : [head.rows]))
-  return { height, rows: quorumRows(rows, Math.min(quorum, rows.length)) }
+  const isOfItsRows = heads.filter(fitsItsRows).length >= quorum
+  return { height, rows: quorumRows(rows, Math.min(quorum, rows.length)), isOfItsRows }
 }
 
 /** The lowest height and the earliest time of a quorum: row headers of one gateway prove nothing. */

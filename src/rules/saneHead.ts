@@ -27,7 +27,13 @@ export interface NamedBlock {
 export interface ReportedHead {
   readonly height: bigint
   readonly rows: BlockMark | undefined
+  /** Of several gateways: if a quorum of their heads fits its own row headers. Default: if this height fits `rows`. */
+  readonly isOfItsRows?: boolean
 }
+
+/** False if the head's own row headers contradict it. */
+export const fitsItsRows = ({ height, rows }: Pick<ReportedHead, "height" | "rows">): boolean =>
+  rows === undefined || height <= rows.height + rowsApart
 
 interface AcceptedHead extends NamedBlock {
   /** The newest block with its time that row headers named beside an accepted head. */
@@ -129,11 +135,11 @@ export const afterHead = (known: HeadKnown, reported: ReportedHead, now: number)
   if (headFits(known, height, now) && !isAnotherChain(reported, known)) return accept(known, reported, now)
   const since = Math.min(stray?.since ?? now, now)
   // A head that its own row headers contradict is never accepted, however long it lasts.
-  const fitsItsRows = reported.rows === undefined || height <= reported.rows.height + rowsApart
+  const isOfItsRows = reported.isOfItsRows ?? fitsItsRows(reported)
   if (accepted === undefined) {
     const first = referenceOf(known)
     const goesOn = first !== undefined && now >= first.at && follows(height, first, now)
-    if (goesOn && fitsItsRows && now - first.at >= firstMillis) return accept(known, reported, now)
+    if (goesOn && isOfItsRows && now - first.at >= firstMillis) return accept(known, reported, now)
     if (goesOn) return known
     const why = `block ${height} is the first one seen; it counts once a block that comes ${firstMillis / 1_000} s later or more fits it`
     return { stray: { kind: "first", since, kindSince: now, height, why } }
@@ -142,7 +148,7 @@ export const afterHead = (known: HeadKnown, reported: ReportedHead, now: number)
   const goesOn = stray?.kind === kind && now >= stray.kindSince && (kind !== "higher" || height >= stray.height)
   const kindSince = goesOn ? stray.kindSince : now
   const isLasting = now - kindSince >= lastingMillis
-  if (kind === "higher" && isLasting && fitsItsRows) return accept({}, reported, now)
+  if (kind === "higher" && isLasting && isOfItsRows) return accept({}, reported, now)
   const next = kind === "lower" && isLasting ? "changed" : kind
   // The halt has alerted to the other chain, and is not repeated while heads are of that chain.
   const isTold = next === "changed" && stray?.kind === next && stray.isTold === true

@@ -51,6 +51,38 @@ describe("a store that knows no head of the chain", () => {
   )
 })
 
+describe("a store that knows no head, before three gateways of which one names row headers, far behind", () => {
+  it.effect("takes the head on which the others agree", () =>
+    Effect.suspend(() => {
+      const { fronts, gateways } = threeFronts()
+      const named = (height: string | undefined): Manner =>
+        altered(
+          () => true,
+          ({ headers: { "x-block-height": was, ...headers }, ...answer }) => ({
+            ...answer,
+            headers: was === undefined || height === undefined ? headers : { ...headers, "x-block-height": height },
+          }),
+        )
+      const withHeaders = (network: string) =>
+        Effect.tap(gateways(network), () =>
+          Effect.sync(() => {
+            for (const front of fronts) front.manner = named(front.name === "c" ? "1" : undefined)
+          }),
+        )
+      return flow(
+        function* (options, sandbox) {
+          for (let i = 0; i < 60; i++) yield* sandbox.stepBlock
+          const undone = new Set(["decide", "submit", "confirm", "reconcile", "compare"])
+          for (let i = 0; i < 20; i++) yield* Effect.ignore(round(options, sandbox, undone))
+          const { accepted } = yield* (yield* ChainState).acceptedHead(chainId)
+          assert.isAbove(Number(accepted?.height), 60)
+        },
+        { isFirst: true, gateways: withHeaders },
+      )
+    }),
+  )
+})
+
 describe("a lone gateway that tells a head far ahead", () => {
   it.effect("has nothing signed, and pays once after it", () =>
     behindFront(
