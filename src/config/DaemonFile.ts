@@ -111,8 +111,8 @@ export const nameProblem = (entry: TreasuryEntry, all: ReadonlyArray<TreasuryEnt
 }
 
 /** What a treasury must not share with another one, each with its place. */
-export const clashesOf = (treasury: Treasury, all: Iterable<Treasury>): ReadonlyArray<Problem> => {
-  const others = [...all].filter((one) => one !== treasury)
+export const clashesOf = (treasury: Treasury, all: ReadonlyArray<Treasury>): ReadonlyArray<Problem> => {
+  const others = all.filter((one) => one !== treasury)
   return [...sharedKeys(treasury, others), ...sharedMark(treasury, others)]
 }
 
@@ -138,8 +138,8 @@ const sharedKeys = (treasury: Treasury, others: ReadonlyArray<Treasury>): Readon
   })
 
 /** Accounts that another treasury fills on the same chain too: at the same need, both pay the whole of it. */
-export const sharedAccounts = (treasury: Treasury, all: Iterable<Treasury>): ReadonlyArray<Problem> => {
-  const others = [...all].filter((one) => one !== treasury && one.network.chainId === treasury.network.chainId)
+export const sharedAccounts = (treasury: Treasury, all: ReadonlyArray<Treasury>): ReadonlyArray<Problem> => {
+  const others = all.filter((one) => one !== treasury && one.network.chainId === treasury.network.chainId)
   const filled = new Map(others.flatMap((one) => filledIn(one).map(({ id }) => [id, one.name] as const)))
   return filledIn(treasury).flatMap(({ id, name, rule }) => {
     const other = filled.get(id)

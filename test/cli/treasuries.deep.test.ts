@@ -160,7 +160,10 @@ describe("several treasuries in one process", () => {
   })
 
   it("refuses one that signs with a key of another that runs", async () => {
-    const twin = treasuryFile("t0003", network.url).replace("name: t0003", "name: twin")
+    // The signer is not its first party.
+    const twin = treasuryFile("t0003", network.url)
+      .replace("name: t0003", "name: twin")
+      .replace("parties:\n", `parties:\n  first: { publicKey: "${"ab".repeat(32)}" }\n`)
     writeFileSync(join(files, "twin.yaml"), twin)
     hangUp()
     const { reason } = await lineOf("twin", "treasury ended")

@@ -259,9 +259,10 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, host: Treasury
   const { treasury, mode, dataDir, postgresUrlFile } = found
   live.delete(keyOf(entry))
   if (mode === "live") {
-    const problems = clashesOf(treasury, live.values())
+    const others = [...live.values()]
+    const problems = clashesOf(treasury, others)
     if (problems.length > 0) return yield* new ConfigError({ problems })
-    for (const problem of sharedAccounts(treasury, live.values())) {
+    for (const problem of sharedAccounts(treasury, others)) {
       yield* logEvent("configuration doubtful", { detail: formatProblem(problem) })
     }
     live.set(keyOf(entry), treasury)
