@@ -3,7 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { BaseUnits } from "../../src/domain/Amount.ts"
+import type { BalanceChange } from "../../src/domain/Balance.ts"
 import { Command } from "../../src/domain/Command.ts"
+import type { Gateway } from "../../src/gateway/Gateways.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
@@ -12,7 +14,7 @@ import { verifyStore } from "../../src/store/journal/verifyStore.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { adopt, recover } from "../../src/submitter/audit/adopt.ts"
-import { fallsAmong } from "../../src/submitter/audit/recordListing.ts"
+import { fallsAmong, fallsShown } from "../../src/submitter/audit/recordListing.ts"
 import { alice, bob, type FlowServices, flow, paid, pass, round, states, vault } from "../support/Flow.ts"
 import { altered, honest, threeFronts } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"
@@ -178,15 +180,50 @@ it.effect.each([
 )
 
 describe("falls of an account", () => {
+  const row = (timestamp: bigint, balance: bigint, asset = "a"): BalanceChange => ({
+    party: alice,
+    asset,
+    market: "",
+    type: "ACCOUNT_TYPE_GENERAL",
+    balance: BaseUnits.make(balance),
+    timestamp,
+  })
+  const changes = (rows: ReadonlyArray<BalanceChange>): Pick<Gateway, "balanceChanges"> => ({
+    balanceChanges: ({ assetId, startTimestamp = 0n, endTimestamp = 2n ** 63n, first = 0, after = "0" }) => {
+      const found = rows
+        .filter(
+          ({ asset, timestamp }) =>
+            (assetId ?? asset) === asset && timestamp >= startTimestamp && timestamp < endTimestamp,
+        )
+        .toSorted((a, b) => Number(b.timestamp - a.timestamp))
+      const end = Number(after) + first
+      const pageInfo = {
+        hasNextPage: end < found.length,
+        hasPreviousPage: false,
+        startCursor: "",
+        endCursor: String(end),
+      }
+      const page = found.slice(Number(after), end).map((node) => ({ cursor: "", node }))
+      return Effect.succeed({ rows: page, pageInfo, mark: undefined })
+    },
+  })
+
+  it.effect("are found where a busy account of the key fills the pages", () =>
+    Effect.gen(function* () {
+      const day = 86_400_000_000_000n
+      yield* TestClock.setTime(40 * 86_400_000)
+      const now = 40n * day
+      const busy = Array.from({ length: 3_000 }, (_, i) => row(now - BigInt(i) * (day / 1_000n), 5n, "b"))
+      const quiet = [row(now - 30n * day, 100n), row(now - 1_000n, 90n)]
+      const falls = yield* fallsShown(changes([...busy, ...quiet]), alice)
+      assert.deepStrictEqual(
+        falls.map(({ asset, amount }) => [asset, amount]),
+        [["a", 10n]],
+      )
+    }),
+  )
+
   it("are counted from the first row known, each by what was held before", () => {
-    const row = (timestamp: bigint, balance: bigint, asset = "a") => ({
-      party: alice,
-      asset,
-      market: "",
-      type: "ACCOUNT_TYPE_GENERAL" as const,
-      balance: BaseUnits.make(balance),
-      timestamp,
-    })
     const rows = [row(40n, 7n), row(30n, 2n), row(20n, 9n), row(10n, 10n), row(25n, 3n, "b")]
     const falls = fallsAmong(alice, rows, 15n).map(({ asset, amount, timestamp }) => [asset, amount, timestamp])
     assert.deepStrictEqual(falls, [

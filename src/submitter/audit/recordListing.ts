@@ -7,6 +7,7 @@ import { readReference } from "../../domain/Reference.ts"
 import { dayMillis, millisOf, nanosOf } from "../../domain/Time.ts"
 import { plural } from "../../domain/text.ts"
 import { type Gateway, Gateways } from "../../gateway/Gateways.ts"
+import type { BalanceChangesQuery } from "../../gateway/readRows.ts"
 import type { TransferListing } from "../../gateway/readTransfers.ts"
 import { pageSize } from "../../gateway/walkPages.ts"
 import { partyName, pinnedSum } from "../../rules/Account.ts"
@@ -139,10 +140,10 @@ export const noteExecution = Effect.fn("Reconcile.execution")(function* (attempt
 /** Halts where an attempt executed more often than once, or executed although it was settled as not executed. */
 export const haltOnSecondExecution = Effect.fnUntraced(function* (attempt: Attempt, executions: number) {
   const { intentId, k, state } = attempt
-  const denied = state === "failed" || state === "expired"
-  if (executions < (denied ? 1 : 2)) return
+  const isSettledUnexecuted = state === "failed" || state === "expired"
+  if (executions < (isSettledUnexecuted ? 1 : 2)) return
   const audit = yield* LedgerAudit
-  const how = denied ? `executed although it was settled as ${state}` : `executed ${executions} times`
+  const how = isSettledUnexecuted ? `executed although it was settled as ${state}` : `executed ${executions} times`
   const detail = `attempt ${k} of payment ${shortId(intentId)} (transfer ${attempt.transferId.slice(0, 8)}) ${how}`
   const noted = audit.noteDuplicate(intentId, Math.max(2, executions), detail)
   yield* haltSigningWith(
@@ -154,7 +155,7 @@ export const haltOnSecondExecution = Effect.fnUntraced(function* (attempt: Attem
 const dayNanos = nanosOf(dayMillis)
 /** How far back a row is searched that gives an account's earlier balance. */
 const reachNanos = 364n * dayNanos
-/** Most pages of balance rows that are read; older debits are not counted. */
+/** Most pages of balance rows that are read, and most accounts whose earlier balance is read alone. */
 const pagesMax = 20
 
 const keyOf = (party: string): string => `counted/${party}`
@@ -165,7 +166,7 @@ export const isCounted = (party: string) =>
 
 /**
  * Before a key is cleared for the first time: what left it in the last 24 hours without this store counts in the
- * policy's windows. Transfers are counted as they are listed; here withdrawals, and where the gateway does not list
+ * policy's periods. Transfers are counted as they are listed; here withdrawals, and where the gateway does not list
  * both of them, every fall of the key's general accounts, whoever received it.
  */
 export const countHistory = Effect.fn("Reconcile.countHistory")(function* (
@@ -199,29 +200,31 @@ const fallsOf = Effect.fnUntraced(function* (party: string) {
 })
 
 /** The falls that one gateway shows, each as a payment to an unknown receiver. */
-const fallsShown = Effect.fnUntraced(function* (reader: Gateway, party: string) {
+export const fallsShown = Effect.fnUntraced(function* (reader: Pick<Gateway, "balanceChanges">, party: string) {
   const now = nanosOf(yield* Clock.currentTimeMillis)
   const rows: Array<BalanceChange> = []
+  const read = Effect.fnUntraced(function* (query: BalanceChangesQuery) {
+    const range = { partyIds: [party], accountTypes: [general], startTimestamp: now - reachNanos, newestFirst: true }
+    const page = yield* reader.balanceChanges({ ...range, ...query })
+    for (const { node } of page.rows) {
+      if (node.party === party && node.type === general && node.market === "") rows.push(node)
+    }
+    return page
+  })
   let since = now - dayNanos
   let after: string | undefined
   for (let page = 1; page <= pagesMax; page++) {
-    const shown = yield* reader.balanceChanges({
-      partyIds: [party],
-      accountTypes: [general],
-      startTimestamp: now - reachNanos,
-      first: pageSize,
-      newestFirst: true,
-      ...(after === undefined ? {} : { after }),
-    })
-    const { mark } = shown
+    const { mark, rows: shown, pageInfo } = yield* read({ first: pageSize, after })
     if (mark !== undefined && mark.timestamp - dayNanos < since) since = mark.timestamp - dayNanos
-    for (const { node } of shown.rows) {
-      if (node.party === party && node.type === general && node.market === "") rows.push(node)
-    }
-    const last = shown.rows.at(-1)?.node
-    if (!shown.pageInfo.hasNextPage || last === undefined || last.timestamp <= since) break
-    after = shown.pageInfo.endCursor
+    const last = shown.at(-1)?.node
+    if (!pageInfo.hasNextPage || last === undefined) return fallsAmong(party, rows, since)
+    if (last.timestamp <= since) break
+    after = pageInfo.endCursor
   }
+  // Older rows were not read: the earlier balance of an account that seldom changes may be among them.
+  const oldest = new Map(rows.map(({ asset, timestamp }) => [asset, timestamp]))
+  const unopened = [...oldest].filter(([, timestamp]) => timestamp > since).slice(0, pagesMax)
+  for (const [assetId, endTimestamp] of unopened) yield* read({ assetId, endTimestamp, first: 1 })
   return fallsAmong(party, rows, since)
 })
 
