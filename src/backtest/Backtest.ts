@@ -16,8 +16,8 @@ export type Backtest = Awaited<ReturnType<typeof runBacktest>>
 
 interface BacktestOptions {
   readonly settings: WorldSettings
-  readonly parties: Iterable<Party>
-  readonly assets: Iterable<PinnedAsset>
+  readonly parties: ReadonlyArray<Party>
+  readonly assets: ReadonlyArray<PinnedAsset>
   readonly events: Iterable<WorldEvent>
   readonly until: number
   /** True if a chart will be drawn. */
@@ -31,7 +31,7 @@ export const runBacktest = async (options: BacktestOptions) => {
   const treasury = makeVirtualTreasury(settings, drawing?.listener)
   await treasury.advance(events, until)
   treasury.end()
-  const { ledger, raised, limits, entries } = treasury
+  const { ledger, raised, entries } = treasury
   const payments = ledger.payments.filter(isSigned)
   return {
     from: settings.start,
@@ -45,7 +45,7 @@ export const runBacktest = async (options: BacktestOptions) => {
     raised,
     conditions: conditionsOf(treasury, until),
     days: daysOf(payments),
-    lines: limits.near(),
+    lines: linesOf(options, treasury),
     quota: quotaOf(options, treasury),
     bands: bandsOf(treasury),
     accounts: accountsOf(options, treasury),
@@ -96,10 +96,17 @@ const daysOf = (paid: ReadonlyArray<SignedPayment>) => {
   })
 }
 
+/** Use of each policy line, with the name and decimals of its asset. */
+const linesOf = ({ assets }: BacktestOptions, { limits }: VirtualTreasury) =>
+  limits.lineTotals().map((totals) => {
+    const pin = assets.find(({ id }) => id === totals.line.assetId)
+    return { ...totals, asset: pin?.symbol ?? "", decimals: pin?.decimals ?? 0 }
+  })
+
 const quotaOf = ({ settings, parties }: BacktestOptions, { limits }: VirtualTreasury) => {
   const limit = settings.quota?.limit
   if (limit === undefined) return []
-  return [...parties].flatMap(({ name, publicKey }) => {
+  return parties.flatMap(({ name, publicKey }) => {
     const most = limits.busiest.get(publicKey)
     return most === undefined ? [] : [{ party: name, most, limit }]
   })
@@ -114,10 +121,9 @@ const bandsOf = ({ ledger }: VirtualTreasury) =>
     }),
   )
 
-const accountsOf = ({ parties, assets }: BacktestOptions, { ledger }: VirtualTreasury) => {
-  const pinned = [...assets]
-  return [...parties].flatMap((party) =>
-    pinned.flatMap(({ id, symbol, decimals }) => {
+const accountsOf = ({ parties, assets }: BacktestOptions, { ledger }: VirtualTreasury) =>
+  parties.flatMap((party) =>
+    assets.flatMap(({ id, symbol, decimals }) => {
       const holding = ledger.holdings.get(accountKey(party.publicKey, id))
       if (holding?.lowest === undefined || holding.highest === undefined) return []
       return {
@@ -131,7 +137,6 @@ const accountsOf = ({ parties, assets }: BacktestOptions, { ledger }: VirtualTre
       }
     }),
   )
-}
 
 /** Largest time between two equal payments, or alerts, that count as the same. */
 const sameMillis = 60_000

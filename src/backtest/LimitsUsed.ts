@@ -14,7 +14,8 @@ interface Spend {
   readonly amount: bigint
 }
 
-interface NearLine {
+/** What a policy line counted in the whole run. */
+interface LineTotals {
   readonly line: PolicyLine
   readonly spent: bigint
   readonly count: number
@@ -30,10 +31,10 @@ interface Use {
   /** Index of the first spend that still counts; `amount` is the sum from there on. */
   first: number
   amount: bigint
-  near: NearLine
+  totals: LineTotals
 }
 
-interface SignedPayment extends PolicyPayment {
+interface Signature extends PolicyPayment {
   readonly at: number
   /** Time of its block. A policy line counts it until 24 hours later. */
   readonly settlesAt: number
@@ -44,7 +45,7 @@ interface SignedPayment extends PolicyPayment {
 /** Use of the limits: signed payments of each policy line in 24 hours, and transfers of each key in an epoch. */
 export type LimitsUsed = ReturnType<typeof makeLimitsUsed>
 
-/** Use in the 24 hours before `until`, which is not before the last spend. */
+/** Use in the 24 hours up to `until`, which is not before the last spend. */
 const lastDay = ({ spends, first, amount }: Use, until: number): PeriodUse => {
   let before = first
   for (; before < spends.length && spends[before]!.at <= until - dayMillis; before++) amount -= spends[before]!.amount
@@ -58,8 +59,8 @@ export const makeLimitsUsed = (
 ) => {
   const uses = new Map(
     policy.lines.map((line): [PolicyLine, Use] => {
-      const near = { line, spent: 0n, count: 0, amountMax: 0n, countMax: 0, transferMax: 0n }
-      return [line, { line, spends: [], first: 0, amount: 0n, near }]
+      const totals = { line, spent: 0n, count: 0, amountMax: 0n, countMax: 0, transferMax: 0n }
+      return [line, { line, spends: [], first: 0, amount: 0n, totals }]
     }),
   )
   const sent = new Map<string, { readonly epoch: number; readonly used: number }>()
@@ -75,7 +76,7 @@ export const makeLimitsUsed = (
   return {
     /** The most transfers of one key in one epoch. */
     busiest: busiest as ReadonlyMap<string, number>,
-    sign: ({ from, to, assetId, amount, at, settlesAt, usesQuota }: SignedPayment): void => {
+    sign: ({ from, to, assetId, amount, at, settlesAt, usesQuota }: Signature): void => {
       if (usesQuota) {
         const epoch = epochOf(at)
         const before = sent.get(from)
@@ -84,18 +85,18 @@ export const makeLimitsUsed = (
         busiest.set(from, Math.max(busiest.get(from) ?? 0, used))
       }
       for (const use of uses.values()) {
-        const { line, near } = use
+        const { line, totals } = use
         if (!isCountedBy(line, { from, to, assetId })) continue
         use.spends.push({ at: settlesAt, amount })
         use.amount += amount
         const day = lastDay(use, settlesAt)
-        use.near = {
+        use.totals = {
           line,
-          spent: near.spent + amount,
-          count: near.count + 1,
-          amountMax: day.amount > near.amountMax ? day.amount : near.amountMax,
-          countMax: Math.max(near.countMax, day.count),
-          transferMax: amount > near.transferMax ? amount : near.transferMax,
+          spent: totals.spent + amount,
+          count: totals.count + 1,
+          amountMax: day.amount > totals.amountMax ? day.amount : totals.amountMax,
+          countMax: Math.max(totals.countMax, day.count),
+          transferMax: amount > totals.transferMax ? amount : totals.transferMax,
         }
       }
     },
@@ -122,6 +123,6 @@ export const makeLimitsUsed = (
       const endsAt = start + (epoch + 1) * quota.epochMillis
       return { limit: quota.limit, used: known?.epoch === epoch ? known.used : 0, endsAt }
     },
-    near: (): ReadonlyArray<NearLine> => [...uses.values()].map(({ near }) => near),
+    lineTotals: (): ReadonlyArray<LineTotals> => [...uses.values()].map(({ totals }) => totals),
   }
 }

@@ -65,12 +65,12 @@ const jsonOf = ({ drawing: _, lines, payments, unsigned, raised, from, to, accou
   payments: payments.map(paidRow),
   unsigned: unsigned.map(paidRow),
   alerts: raised.map(alertRow),
-  lines: lines.map(({ line, ...near }) => ({
+  lines: lines.map(({ line, ...totals }) => ({
     line: line.line,
     per24h: line.per24h,
     transfersPer24h: line.transfersPer24h,
     perTransfer: line.perTransfer,
-    ...near,
+    ...totals,
   })),
   accounts: accounts.map(({ lowestAt, ...account }) => ({ ...account, lowestAt: iso(lowestAt) })),
   ...result,
@@ -151,7 +151,7 @@ const spanOf = (history: History, from: number | undefined, to: number | undefin
   const first = history.rows[0] ?? history.before[0]
   const last = history.rows.at(-1) ?? first
   const start = from ?? millisOf(first?.timestamp ?? 0n)
-  // The last row and what follows from it at once belong to the past too.
+  // The last row belongs to the past, and so does what the rules do on it within a minute.
   return { start: Math.floor(start / 1_000) * 1_000, until: to ?? millisOf(last?.timestamp ?? 0n) + 60_000 }
 }
 
@@ -186,8 +186,8 @@ export const backtest = Command.make(
       Effect.promise(() =>
         runBacktest({
           settings: settingsOf(one, history, start, chosen),
-          parties: one.parties.values(),
-          assets: one.assets.values(),
+          parties: [...one.parties.values()],
+          assets: [...one.assets.values()],
           events: reported(events, (at) => bar.show((at - start) / (until - start))),
           until,
           draws,

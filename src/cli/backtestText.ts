@@ -37,11 +37,10 @@ const sums = ({ payments }: Backtest): ReadonlyArray<string> => {
   })
 }
 
-const lineRows = ({ lines, payments, days }: Backtest): ReadonlyArray<ReadonlyArray<string>> =>
+const lineRows = ({ lines, payments }: Backtest): ReadonlyArray<ReadonlyArray<string>> =>
   lines
     .filter(({ count }) => count > 0)
-    .map(({ line, amountMax, countMax, transferMax }) => {
-      const { asset, decimals } = days.find((day) => day.line === line.line) ?? { asset: "", decimals: 0 }
+    .map(({ line, amountMax, countMax, transferMax, asset, decimals }) => {
       const level = (units: bigint) => formatLevel(units, decimals)
       return [
         `line ${line.line}`,
@@ -55,16 +54,17 @@ const lineRows = ({ lines, payments, days }: Backtest): ReadonlyArray<ReadonlyAr
 const accountRows = ({ accounts }: Backtest): ReadonlyArray<ReadonlyArray<string>> =>
   accounts.map(({ account, lowest, lowestAt, highest, last, floor, decimals }) => {
     const amount = (units: bigint) => formatAmount(units, decimals)
-    const near =
+    const aboveFloor =
       floor === undefined ? "" : `${amount(lowest - floor)} above its floor of ${formatLevel(floor, decimals)}`
-    const dry = lowest < 0n ? `overdrawn by ${amount(-lowest)}: the past spent more than the rules brought` : near
+    const remark =
+      lowest < 0n ? `overdrawn by ${amount(-lowest)}: the past spent more than the rules brought` : aboveFloor
     return [
       account,
       `lowest ${amount(lowest)}`,
       instantText(lowestAt),
       `highest ${amount(highest)}`,
       `at the end ${amount(last)}`,
-      dry,
+      remark,
     ]
   })
 
@@ -79,10 +79,10 @@ const bandRows = ({ bands, from, to }: Backtest): ReadonlyArray<ReadonlyArray<st
 
 const holdRows = ({ holds }: Backtest): ReadonlyArray<ReadonlyArray<string>> => {
   const subjects = Map.groupBy(holds, ({ rule, subject }) => `${rule}|${subject}`)
-  return [...subjects.values()].map((own) => [
-    own[0]?.rule ?? "",
-    own[0]?.subject ?? "",
-    own
+  return [...subjects.values()].map((rows) => [
+    rows[0]?.rule ?? "",
+    rows[0]?.subject ?? "",
+    rows
       .filter(({ millis }) => millis > 0)
       .toSorted((a, b) => b.millis - a.millis)
       .map(({ reason, millis }) => `${reason.replaceAll("_", " ")} ${timeText(millis)}`)
@@ -109,9 +109,9 @@ const alertText = ({ at, severity, kind, rule, detail }: RaisedAlert): string =>
 
 /** The first alerts of each rule, and how many more there were. */
 const alertLines = ({ raised }: Backtest): ReadonlyArray<string> =>
-  [...Map.groupBy(raised, ({ rule }) => rule)].flatMap(([rule, own]) => [
-    ...own.slice(0, shownMax).map((one) => `  ${alertText(one)}`),
-    ...(own.length > shownMax ? [`  and ${own.length - shownMax} more of ${rule}`] : []),
+  [...Map.groupBy(raised, ({ rule }) => rule)].flatMap(([rule, alerts]) => [
+    ...alerts.slice(0, shownMax).map((one) => `  ${alertText(one)}`),
+    ...(alerts.length > shownMax ? [`  and ${alerts.length - shownMax} more of ${rule}`] : []),
   ])
 
 const approvalLines = ({ approvals, approvedAfterMillis: after }: Backtest): ReadonlyArray<string> => {
@@ -134,7 +134,7 @@ export const backtestText = (name: string, result: Backtest, past: PastSummary):
   const sum = sums(result)
   return [
     `${name}, ${instantText(from)} to ${instantText(to)}, ${timeText(to - from)}`,
-    `${past.rows} past balances; ${plural(past.taken, "real payment")} removed from them`,
+    `${plural(past.rows, "past balance")}; ${plural(past.taken, "real payment")} removed from them`,
     ...past.gaps.map(({ since, until }) => `nothing is known of ${instantText(since)} to ${instantText(until)}: stale`),
     ...past.unknown.map(({ account, until }) => `${account} is not known before ${instantText(until)}: no data`),
     `${plural(payments.length, "payment")}${failed > 0 ? ` (${failed} failed)` : ""}${sum.length === 0 ? "" : `: ${sum.join("; ")}`}; ${plural(raised.length, "alert")}`,
@@ -171,7 +171,7 @@ export const differenceText = (here: string, there: string, { alerts, ...paid }:
 }
 
 const sidesText = <A>(
-  what: string,
+  what: "payments" | "alerts",
   [here, there]: readonly [string, string],
   { both, onlyHere, onlyThere }: Sides<A>,
   text: (one: A) => string,

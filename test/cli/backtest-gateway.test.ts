@@ -60,7 +60,7 @@ describe("backtest of what the gateway holds", () => {
         yield* spend(client, sandbox, 20n)
         const all = yield* run("-o", "json")
         assert.strictEqual(all.code, 0, all.stderr)
-        const { past, payments, alerts } = JSON.parse(all.stdout)
+        const { past, payments, alerts, accounts } = JSON.parse(all.stdout)
         assert.deepInclude(past, { rows: 3, taken: 0, gaps: [], unknown: [] })
         assert.deepStrictEqual(
           payments.map(({ rule, from, to, state }: Record<string, string>) => [rule, from, to, state].join(" ")),
@@ -69,6 +69,10 @@ describe("backtest of what the gateway holds", () => {
         assert.deepStrictEqual(
           alerts.map(({ kind }: Record<string, string>) => kind),
           ["firing", "cleared"],
+        )
+        assert.deepStrictEqual(
+          accounts.map(({ account }: Record<string, string>) => account),
+          ["alice/USDT", "bob/USDT"],
         )
         assert.match(all.stderr, /^read 3 balance changes, 100 %, up to /m)
         const late = yield* run("--from", between)

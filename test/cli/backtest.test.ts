@@ -70,6 +70,15 @@ describe("backtest", () => {
     const { stdout } = await callCofferer(["backtest", "-c", file, "-d", data])
     assert.match(stdout, /^2 payments: 33,230.00 USDT, fees 2.00 USDT; 0 alerts$/m)
     assert.match(stdout, /line 1 {2}33,230 of 100,000 USDT \(33 %\) {2}2 of 10 transfers/)
+    const two = join(dir, "two-lines.yaml")
+    const line = "{ from: reserve, to: [hot], asset: USDT, perTransfer"
+    writeFileSync(
+      two,
+      stepped.replace(line, `${line}: "50_000", per24h: "200_000", transfersPer24h: 9 }\n    - ${line}`),
+    )
+    const both = await callCofferer(["backtest", "-c", two, "-d", data])
+    assert.match(both.stdout, /line 1 {2}33,230 of 200,000 USDT \(17 %\) /, both.stderr)
+    assert.match(both.stdout, /line 2 {2}33,230 of 100,000 USDT \(33 %\) /, "which line 1 permitted")
     const gone = await callCofferer(["backtest", "-c", file, "--payments", "payments.jsonl"])
     assert.match(gone.stderr, /Unrecognized flag: --payments; payments come with the past of a data directory/)
     const past = await callCofferer(["backtest", "-c", file, "--history", "past.csv"])
