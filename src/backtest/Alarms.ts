@@ -1,3 +1,4 @@
+import { earliestAfter } from "../domain/Time.ts"
 import { type AlertRule, type Past, partsOf, pastKey, pastsOf } from "../rules/Condition.ts"
 import type { ConditionFacts } from "../rules/evaluate.ts"
 import type { AlertResult } from "../rules/kinds/alerting.ts"
@@ -43,7 +44,7 @@ export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number) => {
         moments.push(pasts.nextAfter(part) + part.overMillis)
       }
     }
-    return firstAfter(facts.now, moments)
+    return earliestAfter(facts.now, moments)
   }
   return {
     all,
@@ -109,12 +110,6 @@ const timersOf = function* (
   if (state !== "holding") return
   if (during !== undefined) yield hoursAt(during, now).until
   if (alertedAt !== undefined) yield alertedAt + cooldownMillis
-}
-
-const firstAfter = (now: number, moments: Iterable<number>): number => {
-  let next = Number.POSITIVE_INFINITY
-  for (const at of moments) if (at > now && at < next) next = at
-  return next
 }
 
 /** Counts how often, and how long, the rule is on. */

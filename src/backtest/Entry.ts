@@ -1,5 +1,5 @@
 import type { HoldReason } from "../domain/Decision.ts"
-import { millisOf, nanosOf } from "../domain/Time.ts"
+import { earliestAfter, millisOf, nanosOf } from "../domain/Time.ts"
 import { history } from "../rules/checks/history.ts"
 import { lateTimes } from "../rules/kinds/payoutNotices.ts"
 import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
@@ -59,7 +59,7 @@ export const closeSpan = ({ millis }: SubjectEntry, last: RuleMemory | undefined
 }
 
 /** Reasons that end with an epoch of the network. */
-const slotted: ReadonlySet<string> = new Set(["quota", "yielded"])
+const ofEpoch: ReadonlySet<string> = new Set(["quota", "yielded"])
 
 /**
  * Unix milliseconds at which to evaluate the subject next if nothing happens. `nextFree`: when a limit of the policy
@@ -71,13 +71,12 @@ export const wakeOf = (
   silentSince: number | undefined,
 ): number => {
   const { now } = facts.snapshot
-  let next = nextMoment(facts)
-  const tooOld = silentSince === undefined ? now : tooOldAt(facts, silentSince)
-  if (tooOld > now && tooOld < next) next = tooOld
-  for (const { until } of facts.snapshot.pauses) if (until !== undefined && until < next) next = until
+  const tooOld = silentSince === undefined ? [] : [tooOldAt(facts, silentSince)]
+  const pauseEnds = facts.snapshot.pauses.flatMap(({ until }) => until ?? [])
+  const next = Math.min(nextMoment(facts), earliestAfter(now, [...tooOld, ...pauseEnds]))
   if (decision._tag !== "Hold") return next
   if (decision.reason === "limit") return Math.min(next, nextFree(now))
-  if (!slotted.has(decision.reason)) return next
+  if (!ofEpoch.has(decision.reason)) return next
   const ends = facts.subject.payers.flatMap(({ publicKey }) => facts.snapshot.quota(publicKey)?.endsAt ?? [])
   return Math.min(next, ...ends)
 }
@@ -124,9 +123,7 @@ const tooOldAt = ({ subject: { rule }, snapshot }: SubjectFacts, known: number):
  */
 const nextMoment = (facts: SubjectFacts): number => {
   const { now } = facts.snapshot
-  let next = Number.POSITIVE_INFINITY
-  for (const at of calendar(facts)) if (at > now && at < next) next = at
-  if (facts.need !== undefined && facts.need._tag !== "Wanted") return next
-  for (const at of waits(facts)) if (at > now && at < next) next = at
-  return next
+  const planned = earliestAfter(now, calendar(facts))
+  if (facts.need !== undefined && facts.need._tag !== "Wanted") return planned
+  return Math.min(planned, earliestAfter(now, waits(facts)))
 }

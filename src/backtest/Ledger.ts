@@ -209,12 +209,11 @@ const measure = (holding: Holding, at: number): void => {
   for (const outside of holding.outside) {
     const balance = outside.band.level.balance === "free" ? free : free + holding.beside
     const isOut = !isWithin(outside.band, balance)
-    if (isOut === (outside.since !== undefined)) continue
-    if (isOut) {
+    if (isOut && outside.since === undefined) {
       outside.since = at
       outside.times++
-    } else {
-      outside.millis += at - (outside.since ?? at)
+    } else if (!isOut && outside.since !== undefined) {
+      outside.millis += at - outside.since
       outside.since = undefined
     }
   }
@@ -253,6 +252,5 @@ export const bandOf = (subject: Subject): Band | undefined => {
   }
 }
 
-/** True if the balance is within the band. */
 export const isWithin = ({ least, most }: Band, balance: bigint): boolean =>
   (least === undefined || balance >= least) && (most === undefined || balance <= most)

@@ -3,14 +3,14 @@ import { sumText } from "../domain/Decision.ts"
 import type { HaltInForce } from "../domain/Halt.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { nanosOf, timeText } from "../domain/Time.ts"
+import { earliestAfter, nanosOf, timeText } from "../domain/Time.ts"
 import type { Party } from "../rules/Account.ts"
 import { scopesOfPayment } from "../rules/checks/stops.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import { commandOf, type Subject } from "../rules/Subject.ts"
 import { blockAfter, type MemoryLedger } from "./Ledger.ts"
 import type { LimitsUsed } from "./LimitsUsed.ts"
-import type { DecidedPayment, OperatorAnswer, PaymentMatcher, RaisedAlert, WorldSettings } from "./World.ts"
+import { type DecidedPayment, isMatch, type OperatorAnswer, type RaisedAlert, type WorldSettings } from "./World.ts"
 
 /** State that may keep an approved payment from being signed now. Times are Unix milliseconds. */
 interface SigningMoment {
@@ -43,13 +43,6 @@ interface Wait {
 
 const wordsOf = ({ rule, payment, decimals }: Intent): string =>
   `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to}`
-
-const matches = ({ rule, payment }: Intent, matcher: PaymentMatcher): boolean =>
-  (matcher.amount === undefined || matcher.amount === payment.amount) &&
-  (matcher.asset === undefined || matcher.asset === payment.asset) &&
-  (matcher.from === undefined || matcher.from === payment.from) &&
-  (matcher.to === undefined || matcher.to === payment.to) &&
-  (matcher.rule === undefined || matcher.rule === rule)
 
 /** Payments that need approval, from their decision until they are signed or end. */
 export const makePendingApprovals = (
@@ -145,7 +138,7 @@ export const makePendingApprovals = (
     /** Records operators' signatures or their rejection. Returns why it matches no payment; undefined if it does. */
     answer: ({ kind, at, by, matcher }: OperatorAnswer): string | undefined => {
       const open = waits.filter((wait) => needsSignature(wait) && at < wait.expires)
-      const found = open.filter((wait) => matches(intentOf(wait), matcher))
+      const found = open.filter((wait) => isMatch(intentOf(wait), matcher))
       if (found.length === 0) {
         const others = open.map((wait) => wordsOf(intentOf(wait))).join("; ")
         return others === "" ? "nothing waits for approval" : `another payment waits: ${others}`
@@ -178,15 +171,13 @@ export const makePendingApprovals = (
     },
     /** The first moment after now at which time alone may change one; infinite where none does. */
     nextAt: (now: number): number => {
-      let next = Number.POSITIVE_INFINITY
-      for (const wait of waits) {
+      const moments = waits.flatMap((wait) => {
         const { group, expires, isReminded } = wait
         const assumed = afterMillis === undefined ? expires : intentOf(wait).createdAt + afterMillis
         const late = isReminded ? expires : lateFrom(group, expires)
-        const moments = needsSignature(wait) ? [late, assumed] : [usedUpQuota(wait, now)?.endsAt ?? now]
-        for (const at of [expires, ...moments]) if (at > now && at < next) next = at
-      }
-      return next
+        return [expires, ...(needsSignature(wait) ? [late, assumed] : [usedUpQuota(wait, now)?.endsAt ?? now])]
+      })
+      return earliestAfter(now, moments)
     },
     waiting: (): ReadonlyArray<PendingApproval> =>
       waits

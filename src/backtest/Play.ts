@@ -149,10 +149,9 @@ export const apply = (play: Play, event: WorldEvent): void => {
     const { scope, reason, until } = event
     state.pauses = [...state.pauses, { scope, reason, ...(until === undefined ? {} : { until }) }]
   } else if (event.kind === "resume") {
-    if (event.scope === undefined) state.halts.length = 0
-    const ended = event.scope === undefined ? state.pauses.map(({ scope }) => scope) : [event.scope]
-    for (const scope of ended) state.ended.set(scope, state.now)
-    state.pauses = event.scope === undefined ? [] : state.pauses.filter(({ scope }) => scope !== event.scope)
+    if (event.scope === "all") state.halts.length = 0
+    state.ended.set(event.scope, state.now)
+    state.pauses = state.pauses.filter(({ scope }) => scope !== event.scope)
   } else {
     if (event.answers) for (const holding of play.ledger.holdings.values()) reveal(holding)
     state.silentSince = event.answers ? undefined : (state.silentSince ?? state.now)

@@ -14,6 +14,7 @@ import {
   WholeText,
 } from "../config/schema/Fields.ts"
 import { holdReasons } from "../domain/Decision.ts"
+import { alertKinds } from "./World.ts"
 
 const optional = Schema.optional
 const NonEmpty = Schema.String.check(Schema.isNonEmpty({ expected: "a text" }))
@@ -50,9 +51,6 @@ export const NetworkText = Schema.Struct({
 export type NetworkText = typeof NetworkText.Type
 
 export const expectationKinds = ["pays", "asks", "waits", "expires", "holds", "alert", "balance"] as const
-
-/** Kinds of alerts that a test may expect. */
-const alertKinds = ["request", "received", "asset", "firing", "cleared", "locked", "approval", "payout"] as const
 
 export const ExpectationText = Schema.Struct({
   pays: optional(AmountText),
@@ -118,7 +116,7 @@ const Test = Schema.Struct({
       at: optional(DurationText),
       payments: optional(WholeText),
       alerts: optional(WholeText),
-      balances: optional(Balances),
+      balances: optional(Schema.Record(Name, Schema.Record(Schema.String, AmountText))),
     }),
   ),
 })

@@ -1,7 +1,6 @@
 import { formatDuration } from "../config/schema/Fields.ts"
 import type { Place } from "../config/yaml/Yaml.ts"
-import type { HoldReason } from "../domain/Decision.ts"
-import { sumText } from "../domain/Decision.ts"
+import { type HoldReason, sumText } from "../domain/Decision.ts"
 import { explainSubject } from "../rules/explain/explain.ts"
 import type { Outcome } from "../rules/round.ts"
 import type { VirtualTreasury } from "./VirtualTreasury.ts"
@@ -98,7 +97,7 @@ export type Expectation =
     }
   | {
       readonly kind: "alert"
-      readonly alert: string
+      readonly alert: RaisedAlert["kind"]
       readonly rule: string | undefined
       readonly subject: string | undefined
       readonly because: string | undefined

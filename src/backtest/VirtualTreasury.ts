@@ -46,7 +46,7 @@ export const makeVirtualTreasury = (settings: WorldSettings, listener: Listener 
       const { answers } = entry.outcome.facts.snapshot
       const context = contextOf(play, [entry.subject], [])
       const snapshot = { ...context.snapshot, ...(answers === undefined ? {} : { answers }) }
-      const [{ outcome: again } = entry] = decideRound({ ...context, snapshot }).conclusions
+      const again = decideRound({ ...context, snapshot }).conclusions[0]?.outcome
       return again !== undefined && isSameReason(again, entry.outcome) ? again : entry.outcome
     },
     /** Adds the unfinished times of holds and bands to their sums. Call it last. */

@@ -17,8 +17,15 @@ export interface PaymentMatcher {
   readonly to?: string | undefined
   readonly rule?: string | undefined
   /** The pattern as text, for the result of a test. */
-  readonly words: string
+  readonly text: string
 }
+
+export const isMatch = ({ rule, payment }: Intent, matcher: Omit<PaymentMatcher, "text">): boolean =>
+  (matcher.amount === undefined || matcher.amount === payment.amount) &&
+  (matcher.asset === undefined || matcher.asset === payment.asset) &&
+  (matcher.from === undefined || matcher.from === payment.from) &&
+  (matcher.to === undefined || matcher.to === payment.to) &&
+  (matcher.rule === undefined || matcher.rule === rule)
 
 /** External event. `at` is in Unix milliseconds, `account` an `accountKey`. */
 export type WorldEvent =
@@ -54,8 +61,8 @@ export type WorldEvent =
       readonly reason: string
       readonly until?: number
     }
-  /** `scope` undefined: the halt and all pauses end. */
-  | { readonly kind: "resume"; readonly at: number; readonly scope: string | undefined }
+  /** Ends the pauses of the scope; with scope "all" also the halts. */
+  | { readonly kind: "resume"; readonly at: number; readonly scope: string }
   /** Operators approve or reject each waiting payment that matches. */
   | {
       readonly kind: "approve" | "reject"
@@ -112,12 +119,13 @@ export interface DecidedPayment {
 export type SignedPayment = DecidedPayment & { readonly signedAt: number }
 export const isSigned = (payment: DecidedPayment): payment is SignedPayment => payment.signedAt !== undefined
 
+export const alertKinds = ["request", "received", "asset", "firing", "cleared", "locked", "approval", "payout"] as const
+
 /** An alert or request. */
 export interface RaisedAlert {
   readonly at: number
   readonly severity: "page" | "ticket" | "info"
-  /** request, received, asset, firing, cleared, locked, approval or payout. */
-  readonly kind: string
+  readonly kind: (typeof alertKinds)[number]
   readonly rule: string
   /** Subject of the request, id of the asset, or else the rule's name again. */
   readonly subject: string

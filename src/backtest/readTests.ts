@@ -9,7 +9,6 @@ import { readSources } from "../config/yaml/readSources.ts"
 import { documentOf, type Placed, readYaml, type YamlDocument } from "../config/yaml/Yaml.ts"
 import { resolveTests } from "./resolveTests.ts"
 import { TestFile } from "./TestFile.ts"
-import type { PlannedTest } from "./TestRun.ts"
 
 type PlacedMap = Extract<Placed, { kind: "map" }>
 
@@ -49,7 +48,7 @@ export const readTests = Effect.fnUntraced(function* (file: string, treasuryFile
   const problems: Array<Problem> = []
   const plans = resolveTests(text, { treasury, report: reporter(document, problems) })
   if (problems.length > 0) return yield* new ConfigError({ problems })
-  return plans satisfies ReadonlyArray<PlannedTest>
+  return plans
 })
 
 const isFiles = (files: ReadonlyArray<string>): files is Files => files.length > 0

@@ -7,6 +7,7 @@ import type { Reporter } from "../config/yaml/Reporter.ts"
 import type { Place } from "../config/yaml/Yaml.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { Party, PinnedAsset } from "../rules/Account.ts"
+import { knownScopes } from "../rules/checks/stops.ts"
 import { alertSubject } from "../rules/kinds/alerting.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { accountKey, uncappedFee } from "../rules/Snapshot.ts"
@@ -56,12 +57,13 @@ const resolveTest = (test: TestText, path: Path, { treasury, report }: Names): P
   const endsAt = ends?.at === undefined ? last : durationMillis(ends.at)
   if (endsAt < last) report.add([...path, "ends", "at"], "the test ends before its last step", "write a later time")
   const balances = Object.entries(ends?.balances ?? {}).flatMap(([party, held]) =>
-    Object.entries(held).flatMap(([symbol, balance]) => {
-      const at = [...path, "ends", "balances", party, symbol]
-      return typeof balance === "string"
-        ? resolveExpectation({ balance, account: `${party}/${symbol}` }, at, names)
-        : []
-    }),
+    Object.entries(held).flatMap(([symbol, balance]) =>
+      resolveExpectation(
+        { balance, account: `${party}/${symbol}` },
+        [...path, "ends", "balances", party, symbol],
+        names,
+      ),
+    ),
   )
   const final: TestMoment = { after: endsAt, events: [], expected: balances }
   const counted = (key: "payments" | "alerts") =>
@@ -118,6 +120,7 @@ const momentsOf = (step: StepText, path: Path, names: EventNames): ReadonlyArray
   const every = durationMillis(step.every)
   const times = Math.floor((durationMillis(step.until) - first) / every) + 1
   if (every % 1_000 !== 0) report.add([...path, "every"], "rules are evaluated once a second", "write whole seconds")
+  if (times < 1) report.add([...path, "until"], "until is before at: the step never happens", "write a later time")
   if (times > momentsMax) {
     report.add([...path, "every"], `it is repeated ${times} times`, `repeat it at most ${momentsMax} times`)
     return []
@@ -139,8 +142,10 @@ const eventsOf = (step: StepText, path: Path, names: EventNames): ReadonlyArray<
   ]
   if (step.gateway !== undefined) events.push({ kind: "gateway", at, answers: step.gateway === "answers" })
   if (step.halt !== undefined) events.push({ kind: "halt", at, reason: step.halt })
-  if (step.resume !== undefined)
-    events.push({ kind: "resume", at, scope: step.resume === "all" ? undefined : step.resume })
+  if (step.resume !== undefined) {
+    checkScope(step.resume, [...path, "resume"], names)
+    events.push({ kind: "resume", at, scope: step.resume })
+  }
   if (step.pause !== undefined) {
     const { scope, reason = "the test", for: length } = step.pause
     checkScope(scope, [...path, "pause", "scope"], names)
@@ -167,12 +172,7 @@ const answerEvents = ({ approve, reject }: StepText, path: Path, names: EventNam
 }
 
 const checkScope = (scope: string, path: Path, { treasury, report }: Names): void => {
-  const known = [
-    "all",
-    ...treasury.rules.map(({ name }) => `rule:${name}`),
-    ...[...treasury.parties.keys()].map((name) => `party:${name}`),
-    ...[...treasury.assets.keys()].map((symbol) => `asset:${symbol}`),
-  ]
+  const known = knownScopes(treasury)
   if (!known.includes(scope)) report.add(path, `"${scope}" is not a scope`, nameRemedy(scope, known, "write all"))
 }
 
@@ -277,11 +277,13 @@ const expectationOf = (
     return resolvePayment(kind, text, path, names)
   if (kind === "balance") return resolveBalance(text, path, names)
   const subject = subjectIn(text, path, names)
-  if (kind === "alert")
-    return { kind, alert: text.alert ?? "", rule, subject: text.account === undefined ? undefined : subject, because }
-  if (rule !== undefined && subject !== undefined)
-    return { kind, rule, subject, reason: text.holds ?? "in_band", because }
+  if (text.alert !== undefined) {
+    const about = text.account === undefined ? undefined : subject
+    return { kind: "alert", alert: text.alert, rule, subject: about, because }
+  }
   if (rule === undefined) names.report.add(path, "the expectation names no rule", "add rule: NAME")
+  else if (text.holds !== undefined && subject !== undefined)
+    return { kind: "holds", rule, subject, reason: text.holds, because }
   return undefined
 }
 
@@ -314,7 +316,7 @@ const resolveBalance = (text: ExpectationText, path: Path, { treasury, report }:
   const party = partyOf(name, [...path, "account"], treasury.parties, report)
   const asset = assetOf(symbol, [...path, "account"], treasury.assets, report)
   if (party === undefined || asset === undefined) return undefined
-  const units = report.amount(text.balance === undefined ? path : [...path, "balance"], text.balance ?? "", asset)
+  const units = report.amount([...path, "balance"], text.balance ?? "", asset)
   const account = accountKey(party.publicKey, asset.id)
   return { kind: "balance", account, name: `${name}/${symbol}`, units, decimals: asset.decimals }
 }
@@ -362,8 +364,8 @@ const resolveMatcher = (text: MatcherText, path: Path, names: Names): PaymentMat
   checkRule(rule, path, names)
   if (pays !== undefined && symbol === undefined) report.add(path, "pays has no asset", "add asset")
   const amount = pays === undefined || asset === undefined ? undefined : report.amount([...path, "pays"], pays, asset)
-  const words = [pays, symbol, from && `from ${from}`, to && `to ${to}`, rule && `by ${rule}`]
+  const fields = [pays, symbol, from && `from ${from}`, to && `to ${to}`, rule && `by ${rule}`]
     .filter((word) => word !== undefined)
     .join(" ")
-  return { amount, asset: symbol, from, to, rule, words: words === "" ? "what waits" : `what waits (${words})` }
+  return { amount, asset: symbol, from, to, rule, text: fields === "" ? "what waits" : `what waits (${fields})` }
 }

@@ -17,7 +17,14 @@ import {
   whenText,
 } from "./TestRun.ts"
 import { makeVirtualTreasury } from "./VirtualTreasury.ts"
-import { type DecidedPayment, isSigned, type RaisedAlert, type SignedPayment, type UnmatchedAnswer } from "./World.ts"
+import {
+  type DecidedPayment,
+  isMatch,
+  isSigned,
+  type RaisedAlert,
+  type SignedPayment,
+  type UnmatchedAnswer,
+} from "./World.ts"
 
 /** Plays a test and compares what happened with what it expects. */
 export const runPlan = async (plan: PlannedTest): Promise<TestResult> => {
@@ -71,7 +78,7 @@ const gotText = (run: TestRun, fresh: ReadonlyArray<SignedPayment>, after: numbe
 
 const judgePays = (run: TestRun, wanted: Wanted, after: number): Unmet => {
   const fresh = freshOf(run)
-  const found = fresh.find((paid) => isWanted(paid, wanted))
+  const found = fresh.find(({ intent }) => isMatch(intent, wanted))
   if (found !== undefined) {
     run.matchedPayments.add(found.intent.id)
     return undefined
@@ -192,14 +199,6 @@ const judgeEnd = (run: TestRun, after: number): void => {
 
 type Wanted = Extract<Expectation, { amount: bigint }>
 
-/** True if it is the expected payment. */
-const isWanted = ({ rule: payer, intent: { payment } }: DecidedPayment, wanted: Wanted): boolean =>
-  payment.amount === wanted.amount &&
-  payment.asset === wanted.asset &&
-  payment.from === wanted.from &&
-  payment.to === wanted.to &&
-  (wanted.rule === undefined || payer === wanted.rule)
-
 /** "16,000 USDT reserve -> hot by keep-hot-funded" */
 const wantedText = ({ amount, asset, decimals, from, to, rule }: Wanted): string =>
   `${formatLevel(amount, decimals)} ${asset} ${from} -> ${to}${rule === undefined ? "" : ` by ${rule}`}`
@@ -220,7 +219,7 @@ const judgeWaits = (run: TestRun, wanted: Wanted): Unmet => {
   const all = run.treasury.waiting()
   const isSignedAsWanted = (by: ReadonlyArray<string>) =>
     wanted.by === undefined || (by.length === wanted.by.length && wanted.by.every((name) => by.includes(name)))
-  if (all.some(({ paid, by }) => isWanted(paid, wanted) && isSignedAsWanted(by))) return undefined
+  if (all.some(({ paid, by }) => isMatch(paid.intent, wanted) && isSignedAsWanted(by))) return undefined
   const signed = wanted.by === undefined ? "" : `, ${signedText(wanted.by)}`
   return {
     expected: `${wantedText(wanted)} waits for approval${signed}`,
@@ -238,7 +237,7 @@ const judgeExpires = (run: TestRun, wanted: Wanted, after: number): Unmet => {
     ({ state, intent }) =>
       state === "rejected" && isSincePrevious(run, intent.updatedAt) && !run.matchedPayments.has(intent.id),
   )
-  const found = fresh.find((paid) => isWanted(paid, wanted) && hasLapsed(paid))
+  const found = fresh.find((paid) => isMatch(paid.intent, wanted) && hasLapsed(paid))
   if (found !== undefined) {
     run.matchedPayments.add(found.intent.id)
     return undefined
@@ -261,5 +260,5 @@ const unmatched = (
 ): UnmetExpectation => {
   const verb = by.length === 0 ? "is rejected" : `is approved by ${by.join(" and ")}`
   const after = at - settings.start
-  return { at: place, when: whenText(after), expected: `${matcher.words} ${verb}`, got: detail, why: [] }
+  return { at: place, when: whenText(after), expected: `${matcher.text} ${verb}`, got: detail, why: [] }
 }

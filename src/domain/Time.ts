@@ -15,6 +15,13 @@ export const isoOf = (nanos: bigint): string => new Date(millisOf(nanos)).toISOS
  */
 export const hasElapsed = (since: number, now: number, millis: number): boolean => since > now || now - since >= millis
 
+/** The first of the times after `now`; infinite if there is none. */
+export const earliestAfter = (now: number, times: Iterable<number>): number => {
+  let earliest = Number.POSITIVE_INFINITY
+  for (const at of times) if (at > now && at < earliest) earliest = at
+  return earliest
+}
+
 /** Names of settings that say when something of the network was last read: Unix milliseconds. */
 export const parametersReadKey = "parametersReadAt"
 export const assetsReadKey = "assetsReadAt"
@@ -33,6 +40,9 @@ export const timeText = (millis: number): string => {
 /** "2026-12-24 12:00Z" */
 export const instantText = (millis: number): string =>
   `${new Date(millis).toISOString().slice(0, 16).replace("T", " ")}Z`
+
+/** "2026-12-24 12:00:05Z", of an ISO time. */
+export const secondText = (iso: string): string => `${iso.slice(0, 19).replace("T", " ")}Z`
 
 /** "until 2026-12-24 12:00 UTC" */
 export const endText = (millis: number): string =>

@@ -4,7 +4,7 @@ import type { Treasury } from "../config/Treasury.ts"
 import { sumText } from "../domain/Decision.ts"
 import { keptReasons } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { assetScopes, lockScope } from "../rules/checks/stops.ts"
+import { knownScopes } from "../rules/checks/stops.ts"
 import { Controls, haltSigning, isHaltedFor, type Pause } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { endIntent, type Verb } from "../submitter/endIntent.ts"
@@ -88,13 +88,7 @@ export const ResumeBody = Schema.Struct({
 
 /** Why a scope names nothing; undefined for one that does. */
 export const scopeProblem = (treasury: Treasury, scope: string, paused: ReadonlyArray<Pause> = []) => {
-  const known = [
-    ...new Set(paused.map((pause) => pause.scope)),
-    "all",
-    ...treasury.rules.flatMap(({ name }) => [`rule:${name}`, lockScope(name)]),
-    ...[...treasury.parties.keys()].map((name) => `party:${name}`),
-    ...[...treasury.assets.keys()].flatMap(assetScopes),
-  ]
+  const known = [...new Set(paused.map((pause) => pause.scope)), ...knownScopes(treasury)]
   return known.includes(scope)
     ? undefined
     : problem(`scope "${scope}" names nothing`, 400, `known: ${known.join(", ")}`)

@@ -94,7 +94,8 @@ describe("a payment that people must approve, in a test", () => {
       "paused",
       `- { at: 1m, pause: { scope: "party:till" }, approve: { by: [ana, ben] } }
        - { at: 2m, expect: [{ rule: fill, holds: paused }] }
-       - { at: 239m, resume: all, expect: [{ pays: "450", ${fill} }] }
+       - { at: 4m, resume: all, expect: [{ rule: fill, holds: paused }] }
+       - { at: 239m, resume: "party:till", expect: [{ pays: "450", ${fill} }] }
        - { at: 240m, set: { till: { TOK: "50" }, vault: { TOK: "800" } } }
        - { at: 241m, approve: { by: [ana, ben] }, halt: a drill }
        - { at: 482m, resume: all, set: { till: { TOK: "200" } } }

@@ -228,7 +228,7 @@ const answersOf = (random: Random, until: number): ReadonlyArray<WorldEvent> => 
   for (let at = start; at < until; at += random(20 * minute) + random(2) * 501) {
     const by = ["ana", "ben", "chloe"].slice(random(2), 1 + random(3))
     const kind = random(8) === 0 ? "reject" : "approve"
-    events.push({ kind, at, by: kind === "reject" ? [] : by, matcher: { words: "" }, place })
+    events.push({ kind, at, by: kind === "reject" ? [] : by, matcher: { text: "" }, place })
   }
   return events
 }
@@ -262,7 +262,7 @@ const eventsOf = (random: Random, at: number): ReadonlyArray<WorldEvent> => {
   if (dice < 98)
     return [
       { kind: "halt", at, reason: "operator" },
-      { kind: "resume", at: end, scope: undefined },
+      { kind: "resume", at: end, scope: "all" },
     ]
   const scope = ["all", "party:hot1", "rule:keep", "asset:TOK"][random(4)]!
   if (random(2) === 0) return [{ kind: "pause", at, scope, reason: "a person", until: end }]

@@ -40,6 +40,7 @@ const broken: ReadonlyArray<readonly [title: string, from: string, to: string, s
   ],
   ["a payment of no asset", 'pays: "16_000", asset: USDT, from', 'pays: "16_000", from', /does not say which asset/],
   ["half a second", "at: 16s", "at: 16500ms", /write whole seconds/],
+  ["a step that never happens", "every: 5m, until: 12h", "every: 5m, until: 30s", /until is before at/],
   ["an endless step", "every: 5m, until: 12h", "every: 5m", /add until, the last time/],
   ["a key that says nothing there", "holds: limit", "holds: limit, from: hot", /"from" says nothing about holds/],
   [
@@ -56,6 +57,18 @@ const broken: ReadonlyArray<readonly [title: string, from: string, to: string, s
     /new-asset alerts about assets and never holds/,
   ],
   ["a treasury that is not there", sandbox, "nowhere.yaml", /no such file/],
+  [
+    "a scope to resume that is none",
+    "{ at: 12s, set:",
+    '{ at: 12s, resume: "party:hut", set:',
+    /"party:hut" is not a scope; did you mean "party:hot"/,
+  ],
+  [
+    "a balance at the end with two numbers",
+    "ends: { at: 1h, payments: 0 }",
+    'ends: { at: 1h, payments: 0, balances: { hot: { USDT: { free: "1" } } } }',
+    /ends\.balances\.hot\.USDT/,
+  ],
 ]
 
 /** A step that fails, and what is told of it. */

@@ -39,6 +39,22 @@ export const assetScopes = (symbol: string): ReadonlyArray<string> => [`asset:${
 /** Scope of the pause that stops a rule whose payments failed too often. */
 export const lockScope = (rule: string): string => `lock:${rule}`
 
+/** Every scope that a pause of this treasury may have. */
+export const knownScopes = ({
+  rules,
+  parties,
+  assets,
+}: {
+  readonly rules: ReadonlyArray<{ readonly name: string }>
+  readonly parties: ReadonlyMap<string, unknown>
+  readonly assets: ReadonlyMap<string, unknown>
+}): ReadonlyArray<string> => [
+  "all",
+  ...rules.flatMap(({ name }) => [`rule:${name}`, lockScope(name)]),
+  ...[...parties.keys()].map((name) => `party:${name}`),
+  ...[...assets.keys()].flatMap(assetScopes),
+]
+
 /** Scopes whose pause stops a decided payment: by the names that it was decided with, and by keys and ids. */
 export const scopesOfPayment = (
   rule: string,
