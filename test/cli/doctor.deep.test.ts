@@ -232,8 +232,12 @@ describe("doctor", () => {
         )
         const place = await written(url, { daemon: { listen: `127.0.0.1:${port}` } })
         const { check, text, remedy } = only(await examine(place))
+        const daemon = { listen: "127.0.0.1:0", metrics: `127.0.0.1:${port}` }
+        const metrics = only(await examine(await written(url, { daemon })))
         server.close()
         assert.deepStrictEqual([check, text], ["port", `127.0.0.1:${port} is taken by another process`])
+        assert.deepStrictEqual([metrics.check, metrics.text], [check, text])
+        assert.match(metrics.remedy ?? "", /or set daemon\.metrics/)
         assert.match(remedy ?? "", /"ss -ltnp" names it: stop it, or set daemon\.listen/)
         const far = only(await examine(await written(url, { daemon: { listen: "192.0.2.1:80" } })))
         assert.match(far.text, /^Nothing can listen at 192\.0\.2\.1:80 \(EADDRNOTAVAIL\)$/)

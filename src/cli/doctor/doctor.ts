@@ -25,7 +25,7 @@ import {
   doctorChecks,
   healthy,
   keyFindings,
-  portFinding,
+  portFindings,
   problemsAs,
   receiverFindings,
   warn,
@@ -55,7 +55,7 @@ export const doctor = Command.make(
       networkFindings(found.treasury),
       keyFindings(found),
       dataDirFindings(found),
-      Effect.map(portFinding(found, isRunning), (one) => [one]),
+      portFindings(found, isRunning),
       Effect.map(wireFormFinding(found, isRunning), (one) => [one]),
       receiverFindings(found.treasury),
     ])
@@ -186,7 +186,7 @@ const networkFindings = Effect.fn("Doctor.network")(
       Effect.provide(
         Layer.merge(gatewayLayer({ treasury }), ProofOfWork.layer).pipe(Layer.provide(layerMetrics(treasury))),
       ),
-      // The file of a gateway's header cannot be read.
+      // A file with a header of a gateway cannot be read.
       Effect.catchTag("ConfigError", ({ problems }) => Effect.succeed(problemsAs("gateway", "bad", problems))),
     ),
 )

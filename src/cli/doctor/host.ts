@@ -91,16 +91,26 @@ const listenProbe = (host: string, port: number) =>
     server.listen({ host, port, exclusive: true }, () => server.close(() => resume(Effect.undefined)))
   })
 
-export const portFinding = Effect.fnUntraced(function* ({ listen: { host, port } }: Setup, isRunning: boolean) {
-  const code = yield* listenProbe(host, port)
-  const address = `${host}:${port}`
-  if (code === undefined) return healthy("port", `${address} is free for the page and the metrics`)
-  if (code === "EADDRINUSE" && isRunning)
-    return healthy("port", `${address} is in use, and this treasury's daemon runs`)
-  const remedy = "set daemon.listen or COFFERER_LISTEN to a free address of this host"
-  return code === "EADDRINUSE"
-    ? bad("port", `${address} is taken by another process`, `"ss -ltnp" names it: stop it, or ${remedy}`)
-    : bad("port", `Nothing can listen at ${address} (${code})`, remedy)
+/** The addresses at which the daemon listens: that of the page, and that of the metrics if they have another. */
+export const portFindings = Effect.fnUntraced(function* ({ listen, metrics }: Setup, isRunning: boolean) {
+  const uses = [
+    { ...listen, use: "the page and the metrics", setting: "daemon.listen or COFFERER_LISTEN" },
+    ...(metrics === undefined
+      ? []
+      : [{ ...metrics, use: "the metrics", setting: "daemon.metrics or COFFERER_METRICS" }]),
+  ]
+  return yield* Effect.forEach(uses, ({ host, port, use, setting }) =>
+    Effect.map(listenProbe(host, port), (code) => {
+      const address = `${host}:${port}`
+      if (code === undefined) return healthy("port", `${address} is free for ${use}`)
+      if (code === "EADDRINUSE" && isRunning)
+        return healthy("port", `${address} is in use, and this treasury's daemon runs`)
+      const remedy = `set ${setting} to a free address of this host`
+      return code === "EADDRINUSE"
+        ? bad("port", `${address} is taken by another process`, `"ss -ltnp" names it: stop it, or ${remedy}`)
+        : bad("port", `Nothing can listen at ${address} (${code})`, remedy)
+    }),
+  )
 })
 
 /** Wire form of transactions: configured, or learned from the last payment that the chain executed. */
@@ -117,7 +127,8 @@ export const wireFormFinding = Effect.fnUntraced(function* (found: Setup, isRunn
     : Result.succeed(undefined)
   if (Result.isFailure(read)) {
     const { postgresUrlFile: file } = found
-    const remedy = file === undefined ? "stop what holds it, or restore it" : `make ${file} right, or its server run`
+    const remedy =
+      file === undefined ? "stop the process that uses it, or restore it" : `correct ${file}, or start its server`
     return bad("wire_form", `The database cannot be read: ${read.failure.message}`, remedy)
   }
   const known = read.success
