@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
@@ -78,15 +78,22 @@ describe("people at the data of a daemon that does not run", () => {
     assert.strictEqual(await command(), `cofferer run FILE --data ${data}`)
     assert.strictEqual(await command("-c", "treasury.yaml"), `cofferer run --sandbox treasury.yaml --data ${data}`)
     const other = join(root, "config/sandbox-many.yaml")
-    await Effect.runPromise(
-      Effect.flatMap(loadTreasury(file), (treasury) =>
-        noteStart([file, other]).pipe(Effect.provide(storeLayer({ treasury, dataDir: data }))),
-      ),
-    )
+    const noteFiles = (files: readonly [string, ...ReadonlyArray<string>]) =>
+      Effect.runPromise(
+        Effect.flatMap(loadTreasury(file), (treasury) =>
+          noteStart(files).pipe(Effect.provide(storeLayer({ treasury, dataDir: data }))),
+        ),
+      )
+    await noteFiles([file, other])
     const both = `cofferer run --sandbox -c treasury.yaml -c ${other}`
     assert.strictEqual(await command(), `${both} --data ${data}`)
     const near = await cofferer(["status"], { cwd: dir, env: { COFFERER_DATA_DIR: data } })
     assert.include(near.stdout, `start it: "${both}"`)
+    const spaced = join(dir, "my treasury.yaml")
+    copyFileSync(file, spaced)
+    assert.strictEqual(await command("-c", spaced), `cofferer run --sandbox '${spaced}' --data ${data}`)
+    await noteFiles([spaced])
+    assert.strictEqual(await command(), `cofferer run --sandbox 'my treasury.yaml' --data ${data}`)
   })
 
   it("are told when a list of payments is not whole", async () => {

@@ -25,7 +25,7 @@ import { failWith, outputFlag } from "./output.ts"
 /** A flag without a value; default off. */
 export const switchFlag = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
-/** How many of a list are shown. Without the bound, none shown would read as none there. */
+/** How many rows of a list are shown: at least one, since an empty list would read as "there is none". */
 export const limitFlag = (what: string) =>
   Flag.Int("limit").pipe(
     Flag.filter(
@@ -149,9 +149,9 @@ export const namesFile = (chosen: Chosen): boolean =>
 
 export const fileOf = (chosen: Chosen): string => filesOf(chosen)[0]
 
-/** The files as arguments of a command. */
+/** The files as arguments of a command in a shell. */
 export const typedFiles = (files: ReadonlyArray<string>): string =>
-  files.length === 1 ? files.join() : files.map((file) => `-c ${file}`).join(" ")
+  files.length === 1 ? files.map(shellWord).join() : files.map((file) => `-c ${shellWord(file)}`).join(" ")
 
 export const defaultDataDir = ".cofferer"
 
@@ -191,13 +191,12 @@ export const flagsOf = ({
  * from a person who wants to compare both.
  */
 export const refuseTwoFiles = (chosen: Chosen, command: string) => {
-  const [file, ...overlays] = filesOf(chosen)
+  const files = filesOf(chosen)
+  const [file, ...overlays] = files.map(shellWord)
   if (overlays.length === 0 || Option.isNone(chosen.file ?? Option.none())) return Effect.void
-  const all = [file, ...overlays].map(shellWord)
-  const [alone] = all
   return failWith(
     "usage",
-    `${all.slice(1).join(", ")} would be an overlay on ${alone} and win over it; give the changed file alone: cofferer ${command} ${alone}; where it is meant as an overlay: cofferer ${command} ${all.map((one) => `-c ${one}`).join(" ")}`,
+    `${overlays.join(", ")} would be an overlay on ${file} and win over it; give the changed file alone: cofferer ${command} ${file}; where it is meant as an overlay: cofferer ${command} ${typedFiles(files)}`,
   )
 }
 
@@ -210,7 +209,6 @@ export const nearPath = (path: string): string => {
   const near = relative("", path)
   return near.startsWith("..") ? path : near || "."
 }
-const typedPath = (path: string): string => shellWord(nearPath(path))
 
 /** Files for a command that starts the daemon: those of the flags, else the `last` ones of its data. */
 const filesToRun = (chosen: Chosen, last: ReadonlyArray<string> | undefined): ReadonlyArray<string> | undefined => {
@@ -218,15 +216,15 @@ const filesToRun = (chosen: Chosen, last: ReadonlyArray<string> | undefined): Re
   if (several !== undefined) return [several]
   if (chosen.config.length > 0) return filesOf(chosen)
   const [first] = last ?? []
-  if (first !== undefined && isTreasuries(dirname(first))) return [typedPath(dirname(first))]
-  return last?.map(typedPath) ?? (Option.isNone(chosen.data) ? filesOf(chosen) : undefined)
+  if (first !== undefined && isTreasuries(dirname(first))) return [nearPath(dirname(first))]
+  return last?.map(nearPath) ?? (Option.isNone(chosen.data) ? filesOf(chosen) : undefined)
 }
 
 /** The command that starts the daemon of these files, or of the `last` ones of its data. */
 export const runCommand = (chosen: Chosen, last?: ReadonlyArray<string>): string => {
   const files = filesToRun(chosen, last)
   const named = files === undefined ? "FILE" : `${hasSandbox(files) ? "--sandbox " : ""}${typedFiles(files)}`
-  const data = Option.match(chosen.data, { onNone: () => "", onSome: (dir) => ` --data ${dir}` })
+  const data = Option.match(chosen.data, { onNone: () => "", onSome: (dir) => ` --data ${shellWord(dir)}` })
   return `cofferer run ${named}${data}`
 }
 
