@@ -62,7 +62,7 @@ const transfersPerDay = Effect.fnUntraced(function* (treasury: Treasury) {
 })
 
 /** Warnings about values that are legal. */
-const warnings = (treasury: Treasury): ReadonlyArray<Problem> => [
+const valueWarnings = (treasury: Treasury): ReadonlyArray<Problem> => [
   ...(treasury.rules.some(isPaying) && treasury.mode !== "live"
     ? [treasury.document.problem(["mode"], `mode ${treasury.mode}: nothing will be paid`, "mode live pays")]
     : []),
@@ -75,12 +75,14 @@ const warnings = (treasury: Treasury): ReadonlyArray<Problem> => [
 
 /** Pages that reach nobody, and receivers that get nothing. */
 const routeNotes = ({ receivers, routes, document }: Treasury): ReadonlyArray<Problem> => {
-  const heard = routes.some((route) => route.severities.has("page") && route.receivers.length > 0)
+  const arePagesRouted = routes.some((route) => route.severities.has("page") && route.receivers.length > 0)
   const used = new Set(routes.flatMap((route) => [route, ...(route.escalate ?? [])].flatMap((one) => one.receivers)))
   const note = (path: ReadonlyArray<string>, message: string, remedy: string) =>
     document.problem(["alerts", ...path], message, `${remedy} under alerts.routes`)
   return [
-    ...(heard ? [] : [note(["routes"], "no route takes pages: a halt alerts nobody", "add one with severity: [page]")]),
+    ...(arePagesRouted
+      ? []
+      : [note(["routes"], "no route takes pages: a halt alerts nobody", "add one with severity: [page]")]),
     ...receivers
       .filter(({ name }) => !used.has(name))
       .map(({ name }) => note(["receivers", name], `no route names "${name}": it gets no alert`, "name it")),
@@ -119,19 +121,22 @@ const problemsBeside = Effect.fnUntraced(
   Effect.orElseSucceed((): ReadonlyArray<Problem> => []),
 )
 
-/** Reads the files. Fails on wrong keys and network settings; returns warnings about doubtful ones. */
+/** Reads the files. Fails on wrong keys and network settings; returns warnings about all that is doubtful. */
 const readAndCheck = Effect.fnUntraced(function* (chosen: Chosen) {
   const found = yield* setup(chosen).pipe(
     Effect.catchTag("ConfigError", (error) =>
       Effect.flatMap(problemsBeside(chosen), (more) => Effect.fail(inOrder([...error.problems, ...more]))),
     ),
   )
-  yield* needCertificates((yield* ProcessContext).env, found.mode)
+  const { treasury, mode } = found
+  yield* needCertificates((yield* ProcessContext).env, mode)
   const keys = [...(yield* checkKeys(found, false)).warnings, ...looseSecrets(found)]
-  const network = yield* checkNetwork(found.treasury)
-  const { warnings, note } = yield* checkGateway(found.treasury)
+  const network = yield* checkNetwork(treasury)
+  const { warnings, note } = yield* checkGateway(treasury)
   if (note !== undefined) yield* Console.error(`note: ${note}`)
-  return { found, keys, network: [...network, ...warnings] }
+  const folder = yield* Effect.result(refuseMarkFolder(treasury.watermarkFile))
+  const folders = Result.isFailure(folder) ? folder.failure.problems : []
+  return { treasury, mode, warned: [...valueWarnings(treasury), ...folders, ...network, ...warnings, ...keys] }
 })
 
 /** Checks each treasury of a folder; fails with the problems of all that are wrong. */
@@ -141,10 +146,8 @@ const checkAll = Effect.fnUntraced(function* (dir: string, output: Output) {
   const checked = yield* Effect.forEach(entries, ({ name, file, chosen, problem }) =>
     Effect.gen(function* () {
       if (problem !== undefined) return yield* problem
-      const { found, keys, network } = yield* readAndCheck(chosen)
-      const { treasury, mode } = found
-      const warned = [...warnings(treasury), ...unusedSettings(treasury), ...network, ...keys]
-      return { name, file, mode, treasury, warned }
+      const { treasury, mode, warned } = yield* readAndCheck(chosen)
+      return { name, file, mode, treasury, warned: [...warned, ...unusedSettings(treasury)] }
     }).pipe(
       Effect.mapError((error) =>
         "problems" in error
@@ -188,13 +191,9 @@ export const check = Command.make(
     yield* refuseTwoFiles(chosen, "check")
     const dir = severalIn(chosen)
     if (dir !== undefined && Option.isNone(chosen.treasury)) return yield* checkAll(dir, chosen.output)
-    const { found, keys, network } = yield* readAndCheck(chosen)
-    const { treasury, mode } = found
-    const worst = worstCase(treasury, yield* transfersPerDay(treasury))
+    const { treasury, mode, warned } = yield* readAndCheck(chosen)
     if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)
-    const shared = yield* Effect.result(refuseMarkFolder(treasury.watermarkFile))
-    const folders = Result.isFailure(shared) ? shared.failure.problems : []
-    const warned = [...warnings(treasury), ...folders, ...network, ...keys]
+    const worst = worstCase(treasury, yield* transfersPerDay(treasury))
     const { rules, parties, assets, policy } = treasury
     const result = {
       file: treasury.file,

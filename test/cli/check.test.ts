@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
@@ -160,7 +160,13 @@ describe("check", () => {
     writeFileSync(file, `${good}\nstore: { watermark: ${join(folder, "mark")} }\n`)
     const { code, stdout } = await callCofferer(["check", file])
     assert.strictEqual(code, 0, stdout)
-    assert.include(stdout, `warn ${folder}  the folder of the watermark may be written by everybody (mode 0777)`)
+    const warning = `warn ${folder}  the folder of the watermark may be written by everybody (mode 0777)`
+    assert.include(stdout, warning)
+    const several = join(dir, "marked")
+    mkdirSync(several)
+    writeFileSync(join(several, "daemon.yaml"), "version: 1\n")
+    copyFileSync(file, join(several, "marked.yaml"))
+    assert.include((await callCofferer(["check", several])).stdout, warning, "in a folder of treasuries")
   })
 
   it("warns of pages that no route takes, and of a receiver that gets nothing", async () => {
