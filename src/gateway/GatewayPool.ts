@@ -10,7 +10,7 @@ interface Waiting {
   readonly done: Deferred.Deferred<unknown, GatewayReason>
   /** The widest request that was joined so far. */
   wide: unknown
-  /** Hear of the moment in which it leaves. */
+  /** Called when it is sent. */
   readonly sent: Array<() => void>
 }
 

@@ -87,7 +87,7 @@ export interface Joint<A, W = unknown> extends SharedRead<W> {
 }
 
 /** Called when a request is sent, after it waited for its turn. Default: does nothing. */
-export const SendMoment = Context.Reference<() => void>("cofferer/gateway/SendMoment", {
+export const OnSend = Context.Reference<() => void>("cofferer/gateway/OnSend", {
   defaultValue: () => () => {},
 })
 
@@ -149,12 +149,12 @@ export const makeTransport = (
         const { priority } = request
         const atOnce = pooled === undefined ? request.atOnce : sharedAtOnce
         const ask = { read: request.body === undefined ? title : undefined, priority, atOnce }
-        const noteSent = yield* SendMoment
+        const onSend = yield* OnSend
         let sentAt: number | undefined
         const clock = yield* Clock.Clock
         const leaves = () => {
           sentAt = clock.currentTimeMillisUnsafe()
-          noteSent()
+          onSend()
         }
         const way = { client, options, limiter }
         const send = Effect.flatMap(request.mayLeave ?? Effect.succeed(true), (may): Outcome<A> => {

@@ -6,7 +6,7 @@ import { Health } from "./Health.ts"
 import { headsAtOnce } from "./readChain.ts"
 import type { TransferListing, TransferSighting } from "./readTransfers.ts"
 import type { ChainHead } from "./schema/ChainHead.ts"
-import { SendMoment } from "./Transport.ts"
+import { OnSend } from "./Transport.ts"
 
 /** A head no older than this may precede a question: the head after the answer shows that the chain is the same. */
 const knownNanos = 1_000_000_000n
@@ -14,12 +14,12 @@ const knownNanos = 1_000_000_000n
 /** A younger head counts as the newest block. Measured by the wall clock, which goes on while the machine sleeps. */
 const freshMillis = 300
 
-/** Position in the order of events: a request sent after an answer came has a higher number. */
-type Moment = number
+/** Position in the order of events: a request sent after an answer came has a higher one. */
+type Position = number
 
 /** A completed head request. */
 interface HeadAnswer {
-  readonly sent: Moment
+  readonly sent: Position
   /** When it was made, before it waited for its turn: monotonic nanoseconds, and Unix milliseconds. */
   readonly at: bigint
   readonly atMillis: number
@@ -29,7 +29,7 @@ interface HeadAnswer {
 /** A head request without an answer yet. */
 interface HeadRequest {
   /** Undefined while it waits for its turn. */
-  sent: Moment | undefined
+  sent: Position | undefined
   readonly done: Deferred.Deferred<void>
 }
 
@@ -41,8 +41,9 @@ interface HeadRequest {
 export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: string) {
   const health = yield* Health
   const requests: Array<HeadRequest> = []
-  let moment: Moment = 0
-  let named: string | undefined
+  let position: Position = 0
+  /** The chain id of the newest head. */
+  let reported: string | undefined
   let last: HeadAnswer | undefined
 
   const begin = Effect.sync(() => {
@@ -58,12 +59,12 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
   const requestHead = Effect.fnUntraced(function* (request: HeadRequest) {
     const at = yield* Clock.monotonicTimeNanos
     const atMillis = yield* Clock.currentTimeMillis
-    const noteSent = () => {
-      request.sent = ++moment
+    const onSend = () => {
+      request.sent = ++position
     }
     return yield* gateway.head.pipe(
-      Effect.provideService(SendMoment, noteSent),
-      Effect.onExit((exit) => note({ sent: request.sent ?? ++moment, at, atMillis, exit })),
+      Effect.provideService(OnSend, onSend),
+      Effect.onExit((exit) => note({ sent: request.sent ?? ++position, at, atMillis, exit })),
     )
   })
   /** Sends a head request when it is its turn. */
@@ -73,18 +74,18 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
     if (Exit.hasInterrupts(one.exit) || (last !== undefined && last.sent > one.sent)) return
     last = one
     if (Exit.isFailure(one.exit)) return
-    named = one.exit.value.chainId
-    yield* health.noteChain(gateway.name, named === chainId ? undefined : named)
+    reported = one.exit.value.chainId
+    yield* health.noteChain(gateway.name, reported === chainId ? undefined : reported)
   })
-  /** If no head can be read, the chain named last holds: balances are still read, and nothing is signed. */
+  /** If no head can be read, the chain of the newest head counts: balances are still read, and nothing is signed. */
   const checked = ({ exit }: HeadAnswer) =>
     Effect.suspend(() => {
-      if (named === chainId) return Effect.void
-      if (named !== undefined) return Effect.fail(otherChain(gateway.name, named, chainId))
+      if (reported === chainId) return Effect.void
+      if (reported !== undefined) return Effect.fail(otherChain(gateway.name, reported, chainId))
       return Effect.asVoid(exit)
     })
-  /** The newest head requested after this moment. Callers share a request that still waits for its turn. */
-  const headSentAfter = Effect.fnUntraced(function* (since: Moment) {
+  /** The newest head requested after this position. Callers share a request that still waits for its turn. */
+  const headSentAfter = Effect.fnUntraced(function* (since: Position) {
     for (;;) {
       if (last !== undefined && last.sent > since) return last
       const shared = requests.find(({ sent }) => sent === undefined || sent > since)
@@ -96,7 +97,7 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
       }
     }
   })
-  const checkAfter = (start: Moment) => Effect.flatMap(headSentAfter(start), checked)
+  const checkAfter = (start: Position) => Effect.flatMap(headSentAfter(start), checked)
   const checkBefore = Effect.flatMap(Clock.monotonicTimeNanos, (now) =>
     last !== undefined && Exit.isSuccess(last.exit) && now - last.at <= knownNanos
       ? checked(last)
@@ -106,8 +107,8 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
   // to wait for its turn may be sent after the answer came, and then covers both.
   const betweenHeads = <A, R>(ask: Effect.Effect<A, GatewayError, R>) =>
     Effect.suspend(() => {
-      const answer = Effect.map(ask, (value) => ({ value, answered: ++moment }))
-      return named === chainId
+      const answer = Effect.map(ask, (value) => ({ value, answered: ++position }))
+      return reported === chainId
         ? Effect.map(Effect.all([answer, checkBefore], { concurrency: 2 }), ([one]) => one)
         : Effect.andThen(checkBefore, answer)
     }).pipe(Effect.flatMap(({ value, answered }) => Effect.as(checkAfter(answered), value)))
@@ -116,7 +117,7 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
   const recentHead: Effect.Effect<ChainHead, GatewayError> = Effect.flatMap(Clock.currentTimeMillis, (now) =>
     last !== undefined && Exit.isSuccess(last.exit) && !hasElapsed(last.atMillis, now, freshMillis)
       ? last.exit
-      : Effect.flatMap(headSentAfter(++moment), ({ exit }) => exit),
+      : Effect.flatMap(headSentAfter(++position), ({ exit }) => exit),
   )
 
   /** An executed transfer has an id that no other chain has; its absence on another chain proves nothing. */
@@ -126,7 +127,7 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
       const sighting = yield* ask
       if (sighting.found !== undefined) return sighting
       yield* head
-      yield* checkAfter(++moment)
+      yield* checkAfter(++position)
       return sighting
     })
   /** Dates a listing without a block of its own by the gateway's last known head. */

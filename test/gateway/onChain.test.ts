@@ -5,7 +5,7 @@ import type { Gateway } from "../../src/gateway/Gateways.ts"
 import { Health } from "../../src/gateway/Health.ts"
 import { onChain } from "../../src/gateway/onChain.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
-import { SendMoment } from "../../src/gateway/Transport.ts"
+import { OnSend } from "../../src/gateway/Transport.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 import { effectOf, type Work } from "../support/it.ts"
 import { soon } from "../support/until.ts"
@@ -27,7 +27,7 @@ interface Asked {
 const held = Effect.gen(function* () {
   const asked = yield* Queue.unbounded<Asked>()
   const one = Effect.gen(function* () {
-    const noteSent = yield* SendMoment
+    const onSend = yield* OnSend
     const left = yield* Deferred.make<void>()
     const answer = yield* Deferred.make<ChainHead>()
     yield* Queue.offer(asked, {
@@ -35,7 +35,7 @@ const held = Effect.gen(function* () {
       answer: (chainId) => Deferred.succeed(answer, head(chainId)),
     })
     yield* Deferred.await(left)
-    noteSent()
+    onSend()
     return yield* Deferred.await(answer)
   })
   const empty = { rows: [], next: undefined, mark: undefined }
