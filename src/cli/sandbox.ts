@@ -6,7 +6,7 @@ import { DurationText, durationMillis } from "../config/schema/Fields.ts"
 import { faultKinds, kinds, operations, problemOfFault } from "../sandbox/Faults.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { decodeScenario, type Scenario } from "../sandbox/Scenario.ts"
-import { skewMillis } from "../sandbox/ScenarioText.ts"
+import { signedMillis } from "../sandbox/ScenarioText.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { failWith, printResult, table } from "./common/output.ts"
 import { askSandbox, sandboxDir, urlFlag } from "./common/sandboxClient.ts"
@@ -97,7 +97,7 @@ const armFlags = {
 const millis = Option.map(durationMillis)
 
 const skewIn = (text: string) => {
-  const skew = skewMillis(text)
+  const skew = signedMillis(text)
   const problem = `--skew ${text} is not a duration; write one such as --skew=-90s`
   return Number.isNaN(skew) ? failWith("usage", problem) : Effect.succeed(skew)
 }

@@ -7,7 +7,7 @@ import { parseWritten } from "../domain/Amount.ts"
 import type { Asset, AssetStatusName } from "../domain/Asset.ts"
 import { type FaultSpec, faultCodes, faultStatuses, problemOfFault } from "./Faults.ts"
 import type { ProfileName } from "./Profiles.ts"
-import { ScenarioText, skewMillis } from "./ScenarioText.ts"
+import { ScenarioText, signedMillis } from "./ScenarioText.ts"
 
 export interface ScenarioAsset {
   readonly id: string
@@ -285,7 +285,7 @@ const buildFault = (
     ...(raw.effect === undefined ? {} : { effect: raw.effect === "true" }),
     ...(raw.delay === undefined ? {} : { delayMillis: durationMillis(raw.delay) }),
     ...(raw.blocks === undefined ? {} : { blocks: Number(raw.blocks) }),
-    ...(raw.skew === undefined ? {} : { skewMillis: skewMillis(raw.skew) }),
+    ...(raw.skew === undefined ? {} : { skewMillis: signedMillis(raw.skew) }),
     ...(raw.chainId === undefined ? {} : { chainId: raw.chainId }),
   }
   const problem = problemOfFault(fault)

@@ -18,7 +18,7 @@ import { profileNames } from "./Profiles.ts"
 const DecimalText = text(/^[0-9]{1,9}(\.[0-9]{1,18})?$/, 'a decimal such as "0.001"')
 const YesNo = oneOf("true", "false")
 
-/** Hashes kept: the largest window that the network allows. */
+/** Block hashes that the network keeps: as many as its largest window has blocks. */
 export const hashesMax = 500
 
 /** Text that is read as a number within bounds; another check reports text of another form. */
@@ -30,9 +30,9 @@ const whole = (least: number, most: number) =>
 
 const skewForm = /^-?[0-9]{1,9}(ms|s|m|h|d)$/
 /** Milliseconds, negative behind "-"; NaN where it is no duration. */
-export const skewMillis = (written: string): number =>
+export const signedMillis = (written: string): number =>
   skewForm.test(written) ? durationMillis(written.replace("-", "")) * (written.startsWith("-") ? -1 : 1) : Number.NaN
-const UpToDay = PeriodText.check(within(skewMillis, 1, dayMillis, "a duration from 1ms to 1d"))
+const UpToDay = PeriodText.check(within(signedMillis, 1, dayMillis, "a duration from 1ms to 1d"))
 
 const powFields = {
   difficulty: Schema.optionalKey(whole(0, 256)),
@@ -115,7 +115,7 @@ export const ScenarioText = Schema.Struct({
         /** A duration, with "-" in front where the network's clock is slow. */
         skew: Schema.optionalKey(
           text(skewForm, 'a duration such as "-90s"').check(
-            within(skewMillis, -dayMillis, dayMillis, "a duration from -1d to 1d"),
+            within(signedMillis, -dayMillis, dayMillis, "a duration from -1d to 1d"),
           ),
         ),
         chainId: Schema.optionalKey(Name),

@@ -1,7 +1,7 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import type { Fault } from "../Chain.ts"
-import { type HttpAnswer, nodeError, plainError } from "../http/Answer.ts"
+import { banned, type HttpAnswer, nodeError, plainError, rateLimited } from "../http/Answer.ts"
 
 interface Listing {
   readonly edges: ReadonlyArray<{ readonly cursor: string }>
@@ -47,11 +47,11 @@ export const statusAnswer = (fault: Fault): HttpAnswer => {
   switch (fault.status) {
     case 403:
       return {
-        ...plainError("PermissionDenied", "temporarily banned for continuing to request while rate limited", true),
+        ...banned,
         headers: { "RateLimit-Retry-After": "600" },
       }
     case 429:
-      return plainError("ResourceExhausted", "api request rate limit exceeded", true)
+      return rateLimited
     case 500:
       return nodeError("Internal", { code: 10_000, message: "internal error", inner: "" })
     case 502:
@@ -63,8 +63,8 @@ export const statusAnswer = (fault: Fault): HttpAnswer => {
         fromNode: false,
       }
     case 504:
-      return plainError("DeadlineExceeded", "context deadline exceeded", false)
+      return plainError("DeadlineExceeded", "context deadline exceeded")
     default:
-      return plainError("Unavailable", 'connection error: desc = "transport: error while dialing"', false)
+      return plainError("Unavailable", 'connection error: desc = "transport: error while dialing"')
   }
 }

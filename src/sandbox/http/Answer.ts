@@ -50,11 +50,19 @@ export const nodeError = (kind: ErrorClass, detail: Detail): HttpAnswer => ({
 })
 
 /** An error without detail: its text is the message. */
-export const plainError = (kind: ErrorClass, message: string, fromNode: boolean): HttpAnswer => ({
+export const plainError = (kind: ErrorClass, message: string, fromNode = false): HttpAnswer => ({
   status: statuses[kind].status,
   body: { code: statuses[kind].code, message, details: [] },
   fromNode,
 })
+
+export const rateLimited = plainError("ResourceExhausted", "api request rate limit exceeded", true)
+
+export const banned = plainError(
+  "PermissionDenied",
+  "temporarily banned for continuing to request while rate limited",
+  true,
+)
 
 /** A request that gets an error answer. */
 export class RefusedRequest extends Schema.TaggedError<RefusedRequest>()("Refusal", {
@@ -79,7 +87,8 @@ export const parseQuery = (url: string): Query => {
   return query
 }
 
-const wrong = (message: string): RefusedRequest => refuseRequest(plainError("InvalidArgument", message, false))
+export const invalidArgument = (message: string): RefusedRequest =>
+  refuseRequest(plainError("InvalidArgument", message))
 
 /** The last part of a name, as the network's texts have it. */
 const field = (name: string): string => name.slice(name.lastIndexOf(".") + 1)
@@ -88,7 +97,7 @@ const field = (name: string): string => name.slice(name.lastIndexOf(".") + 1)
 export const scalar = (query: Query, name: string): Effect.Effect<string | undefined, RefusedRequest> => {
   const values = query.get(name)
   if (values !== undefined && values.length > 1) {
-    return Effect.fail(wrong(`too many values for field "${field(name)}": ${values.join(", ")}`))
+    return Effect.fail(invalidArgument(`too many values for field "${field(name)}": ${values.join(", ")}`))
   }
   return Effect.succeed(values?.[0])
 }
@@ -97,7 +106,7 @@ const integer = (query: Query, name: string, bits: number): Effect.Effect<bigint
   Effect.flatMap(scalar(query, name), (text) => {
     if (text === undefined) return Effect.undefined
     const fault = (why: string) =>
-      Effect.fail(wrong(`parsing field "${field(name)}": strconv.ParseInt: parsing "${text}": ${why}`))
+      Effect.fail(invalidArgument(`parsing field "${field(name)}": strconv.ParseInt: parsing "${text}": ${why}`))
     if (!/^[+-]?[0-9]+$/.test(text)) return fault("invalid syntax")
     const n = text.length > 30 ? 2n ** 80n : BigInt(text.replace(/^\+/, ""))
     return BigInt.asIntN(bits, n) === n ? Effect.succeed(n) : fault("value out of range")
@@ -114,7 +123,9 @@ export const bool = (query: Query, name: string): Effect.Effect<boolean | undefi
     if (text === undefined) return Effect.undefined
     if (/^(1|t|T|TRUE|true|True)$/.test(text)) return Effect.succeed(true)
     if (/^(0|f|F|FALSE|false|False)$/.test(text)) return Effect.succeed(false)
-    return Effect.fail(wrong(`parsing field "${field(name)}": strconv.ParseBool: parsing "${text}": invalid syntax`))
+    return Effect.fail(
+      invalidArgument(`parsing field "${field(name)}": strconv.ParseBool: parsing "${text}": invalid syntax`),
+    )
   })
 
 export const list = (query: Query, name: string): ReadonlyArray<string> => query.get(name) ?? []
@@ -128,7 +139,7 @@ export const enums = <Name extends string>(
   Effect.forEach(list(query, name), (text) => {
     const found = [...known].find(([word, number]) => word === text || String(number) === text)
     return found === undefined
-      ? Effect.fail(wrong(`parsing list "${field(name)}": "${text}" is not a valid value`))
+      ? Effect.fail(invalidArgument(`parsing list "${field(name)}": "${text}" is not a valid value`))
       : Effect.succeed(found[0])
   })
 

@@ -1,5 +1,5 @@
 import type { Profile } from "../Profiles.ts"
-import { plainError } from "./Answer.ts"
+import { banned, rateLimited } from "./Answer.ts"
 
 interface Bucket {
   tokens: number
@@ -24,7 +24,7 @@ export const makeRateLimiter = (rule: NonNullable<Profile["rateLimit"]>): RateLi
 /** Counts one call of `address`. Where that is over the limit, a refusal is the answer instead of the real one. */
 export const admit = (limiter: RateLimiter, address: string, nowMillis: number) => {
   const caller = callerOf(limiter, address, nowMillis)
-  if (caller.bannedUntilMillis > nowMillis) return banned(caller, nowMillis)
+  if (caller.bannedUntilMillis > nowMillis) return refuseBanned(caller, nowMillis)
   const headers = {
     "RateLimit-Limit": String(limiter.rule.perSecond),
     "RateLimit-Reset": "1",
@@ -38,17 +38,17 @@ export const admit = (limiter: RateLimiter, address: string, nowMillis: number) 
   }
   if (!spend(limiter, caller.refusals, nowMillis)) {
     caller.bannedUntilMillis = nowMillis + limiter.rule.banMillis
-    return banned(caller, nowMillis)
+    return refuseBanned(caller, nowMillis)
   }
   return {
     headers: { ...headers, "RateLimit-Remaining": "0" },
-    refusal: plainError("ResourceExhausted", "api request rate limit exceeded", true),
+    refusal: rateLimited,
   }
 }
 
-const banned = (caller: Caller, nowMillis: number) => ({
+const refuseBanned = (caller: Caller, nowMillis: number) => ({
   headers: { "RateLimit-Retry-After": String(Math.ceil((caller.bannedUntilMillis - nowMillis) / 1_000)) },
-  refusal: plainError("PermissionDenied", "temporarily banned for continuing to request while rate limited", true),
+  refusal: banned,
 })
 
 const callerOf = (limiter: RateLimiter, address: string, nowMillis: number): Caller => {

@@ -3,7 +3,7 @@ import { ByteSize, Effect } from "effect"
 import { HttpIncomingMessage, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isLoopback } from "../../config/schema/Fields.ts"
 import { breakAnswer, hangUp, type Outgoing } from "../faults/wire.ts"
-import { type HttpAnswer, plainError, refuseRequest, type World } from "./Answer.ts"
+import { type HttpAnswer, invalidArgument, plainError, refuseRequest, type World } from "./Answer.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
 import { answerRequest } from "./routes.ts"
 
@@ -20,7 +20,7 @@ export const serveNetwork = (world: World, limiter: RateLimiter | undefined, hos
     const isOwn = isLoopback(name.replace(/:[0-9]+$/, "")) && (origin ?? `http://${name}`) === `http://${name}`
     if (!isLoopback(host) || isOwn) return answered(world, limiter, request)
     const words = "asked for under another name, or by another site; use 127.0.0.1 or localhost"
-    return Effect.succeed(respond(outgoingOf(plainError("PermissionDenied", words, false), {})))
+    return Effect.succeed(respond(outgoingOf(plainError("PermissionDenied", words), {})))
     // Withheld answers end with the server.
   }).pipe(Effect.interruptible)
 
@@ -50,12 +50,10 @@ const respond = ({ status, headers, body }: Outgoing): HttpServerResponse.HttpSe
 const bodyOf = (request: HttpServerRequest.HttpServerRequest) =>
   request.text.pipe(
     Effect.provideService(HttpIncomingMessage.MaxBodySize, messageMax),
-    Effect.mapError((error) => {
+    Effect.mapError(({ reason }) => {
       const text = `grpc: received message larger than max (more than ${messageMax})`
-      return refuseRequest(
-        error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
-          ? plainError("ResourceExhausted", text, false)
-          : plainError("InvalidArgument", "unexpected EOF", false),
-      )
+      return reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+        ? refuseRequest(plainError("ResourceExhausted", text))
+        : invalidArgument("unexpected EOF")
     }),
   )

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf"
 import { Effect } from "effect"
 import { type Transaction, TransactionSchema } from "../../tx/proto/transaction_pb.ts"
 import { reencodeTransaction, txVersions } from "../../tx/Transaction.ts"
-import { nodeError, ok, plainError, type RefusedRequest, type Route, refuseRequest } from "./Answer.ts"
+import { invalidArgument, nodeError, ok, type RefusedRequest, type Route } from "./Answer.ts"
 
 const internal = (message: string) => nodeError("Internal", { code: 10_000, message, inner: "" })
 
@@ -30,8 +30,6 @@ type Fields = Readonly<Record<string, unknown>>
 
 const notFields = "json: cannot unmarshal value into Go value of type map[string]json.RawMessage"
 
-const wrong = (message: string): RefusedRequest => refuseRequest(plainError("InvalidArgument", message, false))
-
 /**
  * Reads the body of a submission as the network's gateway does: unknown names ignored, numbers quoted or not, bytes as
  * padded base64. Returns the transaction as the node serialises it; undefined where the body holds none.
@@ -42,7 +40,7 @@ export const readTransaction = (body: string): Effect.Effect<Uint8Array | undefi
     if (!isFields(request)) return undefined
     const tx = request["tx"]
     if (tx === undefined || tx === null) return undefined
-    if (!isFields(tx)) return yield* wrong(notFields)
+    if (!isFields(tx)) return yield* invalidArgument(notFields)
     const inputData = pick(tx, "inputData")
     const signature = pick(tx, "signature")
     const pow = pick(tx, "pow")
@@ -83,7 +81,7 @@ const parseBody = (body: string): Effect.Effect<unknown, RefusedRequest> => {
     const at = /position (\d+)/.exec(message)
     const broken = at === null || Number(at[1]) >= body.length || /^Untermin|end of JSON/.test(message)
     const why = broken ? "unexpected EOF" : `invalid character '${body[Number(at[1])]}' looking for beginning of value`
-    return Effect.fail(wrong(why))
+    return Effect.fail(invalidArgument(why))
   }
 }
 
@@ -103,14 +101,15 @@ const pick = (fields: Fields, name: string): unknown =>
 const text = (value: unknown): Effect.Effect<string | undefined, RefusedRequest> =>
   value === undefined || typeof value === "string"
     ? Effect.succeed(value)
-    : Effect.fail(wrong("json: cannot unmarshal value into Go value of type string"))
+    : Effect.fail(invalidArgument("json: cannot unmarshal value into Go value of type string"))
 
 const bytes = (value: unknown): Effect.Effect<Uint8Array<ArrayBuffer>, RefusedRequest> => {
   if (value === undefined) return Effect.succeed(new Uint8Array(0))
-  if (typeof value !== "string") return Effect.fail(wrong("json: cannot unmarshal value into Go value of type []uint8"))
+  if (typeof value !== "string")
+    return Effect.fail(invalidArgument("json: cannot unmarshal value into Go value of type []uint8"))
   if (value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value)) {
     const at = /[^A-Za-z0-9+/=]/.exec(value)?.index ?? value.length - (value.length % 4)
-    return Effect.fail(wrong(`illegal base64 data at input byte ${at}`))
+    return Effect.fail(invalidArgument(`illegal base64 data at input byte ${at}`))
   }
   return Effect.succeed(Uint8Array.from(Buffer.from(value, "base64")))
 }
@@ -122,7 +121,7 @@ const unsigned = (value: unknown, bits: 32 | 64): Effect.Effect<bigint, RefusedR
     const n = BigInt(digits)
     if (n < 2n ** BigInt(bits)) return Effect.succeed(n)
   }
-  return Effect.fail(wrong(`json: cannot unmarshal value into Go value of type uint${bits}`))
+  return Effect.fail(invalidArgument(`json: cannot unmarshal value into Go value of type uint${bits}`))
 }
 
 /** A name, or a number that is not quoted: numbers pass here whether they mean something or not. */
@@ -134,6 +133,6 @@ const numberOf = (
   if (typeof value === "bigint" && value >= 0n && value < 2n ** 31n) return Effect.succeed(Number(value))
   const found = Object.entries(known.names).find(([name]) => name === value)
   return found === undefined
-    ? Effect.fail(wrong(`unknown value "${String(value)}" for enum ${known.of}`))
+    ? Effect.fail(invalidArgument(`unknown value "${String(value)}" for enum ${known.of}`))
     : Effect.succeed(found[1])
 }

@@ -68,7 +68,7 @@ const foundById = <Row>(world: World, ask: RouteRequest, rows: (chain: Chain) =>
   )
 }
 
-/** One transfer by its id: the network's own word that a payment was executed, or why not. */
+/** One transfer by its id: whether the network executed it, or why not. */
 export const transfer: Route = {
   operation: "transfer",
   method: "GET",
@@ -117,7 +117,7 @@ const kindOf = (kind: Transfer["kind"]) => {
   }
 }
 
-/** The data node's reference: the second of the withdrawal's request. */
+/** The data node's reference: Unix seconds of the withdrawal's request. */
 const refOf = (time: bigint): string => String(time / 1_000_000_000n)
 
 const withdrawalNode = (withdrawal: Withdrawal) => ({

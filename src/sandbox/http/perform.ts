@@ -36,7 +36,7 @@ export const perform = (
   incoming: Incoming,
 ): Effect.Effect<PerformedRequest> =>
   Effect.catchTag(performed(world, limiter, route, incoming), "SandboxError", () =>
-    Effect.succeed(answered(plainError("Unavailable", "the ledger is out of order", false), {})),
+    Effect.succeed(answered(plainError("Unavailable", "the ledger is out of order"), {})),
   )
 
 const answered = (answer: HttpAnswer, headers: Headers): PerformedRequest => ({ _tag: "Answered", answer, headers })

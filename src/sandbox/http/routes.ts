@@ -46,7 +46,7 @@ const pathOf = Option.liftThrowable((url: string) => decodeURIComponent(url.spli
 
 const notFound: PerformedRequest = {
   _tag: "Answered",
-  answer: plainError("NotFound", "Not Found", false),
+  answer: plainError("NotFound", "Not Found"),
   headers: {},
 }
 
