@@ -11,7 +11,7 @@ import { escapeText, ifSupported } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
 import { gatewayLayer, keyFileOf } from "../layers.ts"
-import type { Party } from "../rules/Account.ts"
+import { isLarger, type Party } from "../rules/Account.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { publicKeyOf } from "../sandbox/Keys.ts"
 import { decodeScenario, type Scenario } from "../sandbox/Scenario.ts"
@@ -47,7 +47,7 @@ const sandboxKeyProblem = ({ document }: Treasury, { seed, parties }: Scenario, 
   return document.problem(["parties", name, "publicKey"], message, `write publicKey: "${right}"`)
 }
 
-/** Warns of each file of a secret, other than a key, that others may read. No start fails: alerts are worth more. */
+/** Warns of each file of a secret, other than a key, that others may read. A start goes on: it can alert people then. */
 export const looseSecrets = ({
   treasury: { receivers, alerting, network, tracing },
   postgresUrlFile,
@@ -109,7 +109,7 @@ export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
   const where = "under sandbox.assets: nothing of it would be paid"
   const wrong = wrongDecimals(treasury, listed, { where, alternative: "or change sandbox.assets" })
   if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
-  return [...shortMaxAges(treasury), ...feeSource(treasury, scenario)]
+  return [...shortMaxAges(treasury), ...feeWarnings(treasury, scenario)]
 })
 
 /** Pins whose decimals differ from the listing's: amounts would be a power of ten too large or too small. */
@@ -146,7 +146,7 @@ const shortMaxAges = ({ network, rules, document }: Treasury): ReadonlyArray<Pro
 }
 
 /** Warns if the signer has no fee to judge transfers by, or one from the file only. */
-const feeSource = (treasury: Treasury, scenario: Scenario | undefined): ReadonlyArray<Problem> => {
+const feeWarnings = (treasury: Treasury, scenario: Scenario | undefined): ReadonlyArray<Problem> => {
   const { network, policy, rules, document } = treasury
   const { fee } = network
   if (fee === undefined) {
@@ -154,9 +154,7 @@ const feeSource = (treasury: Treasury, scenario: Scenario | undefined): Readonly
     const message = "the embedded network has no parameters: its fee is not known, and no transfer would be signed"
     return [document.problem(["network"], message, 'write fee: { factor: "0.001", maxQuantum: "1" }')]
   }
-  const { maxFee } = policy
-  const isAbove = fee.factor.numerator * maxFee.denominator > maxFee.numerator * fee.factor.denominator
-  const above = isAbove
+  const above = isLarger(fee.factor, policy.maxFee)
     ? "; it is above policy.maxFee, so that only transfers under its maxQuantum would be signed"
     : ""
   const message = `if no gateway reports the network's fee, transfers are signed with this configured fee${above}`

@@ -47,6 +47,9 @@ export interface Share {
   readonly denominator: bigint
 }
 
+export const isLarger = (one: Share, other: Share): boolean =>
+  one.numerator * other.denominator > other.numerator * one.denominator
+
 export const percent = ({ numerator, denominator }: Share): string =>
   `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
 

@@ -3,12 +3,13 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from "node:pat
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { ProcessContext } from "../../config/Environment.ts"
+import { maxFeeDefault, shareOf } from "../../config/resolve/resolvePolicy.ts"
 import { Hex64Text, Name } from "../../config/schema/Fields.ts"
 import { treasuryOf } from "../../config/Treasury.ts"
 import { parseYaml } from "../../config/yaml/Yaml.ts"
 import { formatLevel, parseAmount } from "../../domain/Amount.ts"
 import { shellWord } from "../../domain/text.ts"
-import { percent, type Share } from "../../rules/Account.ts"
+import { isLarger, percent, type Share } from "../../rules/Account.ts"
 import { makeKey, type NewKey, readKeyFile } from "../../signer/KeyFile.ts"
 import { type CliFailure, failWith, outputFlag, printResult } from "../common/output.ts"
 import { optionalOf, optionalText, pathArgument } from "../common/setup.ts"
@@ -72,7 +73,7 @@ const keyIn = Effect.fnUntraced(function* (file: string) {
   return { publicKey: made.publicKey, file, made } as Key
 })
 
-/** The path as the treasury file names it: relative to its folder where it lies in it. */
+/** The path as the treasury file names it: relative if it is below the folder of the file. */
 const pathFrom = (file: string, key: string): string => {
   const path = relative(dirname(resolve(file)), resolve(key))
   return path.startsWith("..") || isAbsolute(path) ? resolve(key) : path
@@ -186,15 +187,13 @@ const paymentsPerDay = 4
 
 const noted = (line: string, comment: string): string => `${line.padEnd(commentColumn - 2)}  # ${comment}`
 
-/** The default of policy.maxFee: 0.2 %. */
-const isAboveDefault = ({ numerator, denominator }: Share): boolean => numerator * 1_000n > denominator * 2n
-
 const maxFeeLine = (fee: Share | undefined): string => {
-  if (fee === undefined) return noted("  maxFee: 0.2%", "the gateway does not report its fee: see network.fee above")
+  const usual = `  maxFee: ${maxFeeDefault}`
+  if (fee === undefined) return noted(usual, "the gateway does not report its fee: see network.fee above")
   const now = percent(fee).replace(" ", "")
-  return isAboveDefault(fee)
+  return isLarger(fee, shareOf(maxFeeDefault))
     ? noted(`  maxFee: ${now}`, "as the network has it; a higher fee is not paid")
-    : noted("  maxFee: 0.2%", `the network takes ${now} now; a higher fee than this is not paid`)
+    : noted(usual, `the network takes ${now} now; a higher fee than this is not paid`)
 }
 
 const quoted = (text: string): string => JSON.stringify(text)

@@ -8,6 +8,9 @@ import { nameRemedy } from "../yaml/decodeAll.ts"
 import { isAmount, type Reporter } from "../yaml/Reporter.ts"
 import { addressesOf, assetOf, type Parties, type Path } from "./resolveNames.ts"
 
+/** Value of policy.maxFee if the file has none. */
+export const maxFeeDefault = "0.2%"
+
 /** "0.2%" as an exact fraction. */
 export const shareOf = (percent: string): Share => {
   const [whole, fraction = ""] = percent.slice(0, -1).split(".")
@@ -65,7 +68,7 @@ export const resolvePolicy = (
       ...(group === undefined ? {} : { approval: { group, above: aboveUnits } }),
     })
   }
-  const maxFee = shareOf(raw.policy?.maxFee ?? "0.2%")
+  const maxFee = shareOf(raw.policy?.maxFee ?? maxFeeDefault)
   const groups = [...approvals.values()]
   const digest = policyDigest({ maxFee, lines, groups }, parties)
   const names = namesOf(parties, addresses, assets)

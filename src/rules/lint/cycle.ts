@@ -1,6 +1,6 @@
 import { Graph } from "effect"
 import { baseUnits } from "../../domain/Amount.ts"
-import { percent, type RuleAccount } from "../Account.ts"
+import { isLarger, percent, type RuleAccount } from "../Account.ts"
 import type { Policy } from "../policy/Policy.ts"
 import { accountKey, type Snapshot } from "../Snapshot.ts"
 import { levelIn, type Subject, type Way, waysOf } from "../Subject.ts"
@@ -38,7 +38,7 @@ const ofTolerance = ({ policy: { maxFee } }: RuleSet, spot: Spot): ReadonlyArray
   const { rule } = spot
   if (rule.kind !== "rebalance") return []
   const { tolerance } = rule
-  if (tolerance.numerator * maxFee.denominator > maxFee.numerator * tolerance.denominator) return []
+  if (isLarger(tolerance, maxFee)) return []
   return [
     {
       lint: "cycle",

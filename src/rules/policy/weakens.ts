@@ -2,7 +2,7 @@ import { formatLevel } from "../../domain/Amount.ts"
 import { groupText } from "../../domain/Approval.ts"
 import { timeText } from "../../domain/Time.ts"
 import { plural } from "../../domain/text.ts"
-import { assetById, type Party, type PinnedAsset, partyByKey, percent, type Share } from "../Account.ts"
+import { assetById, isLarger, type Party, type PinnedAsset, partyByKey, percent, type Share } from "../Account.ts"
 import { type Cell, cellsOf, isCountedBy, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
 /** Limits on a treasury's money that apply whatever rules and gateways do. */
@@ -46,18 +46,15 @@ export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
   ...codeWords(old, next),
 ]
 
-const isLess = (one: Share, other: Share): boolean =>
-  one.numerator * other.denominator < other.numerator * one.denominator
-
 /** A fee set lower than the network's real fee would pass every bound. */
 const writtenFeeWords = (old: Terms["fee"], next: Terms["fee"]): ReadonlyArray<string> => {
   if (next === undefined) return []
   if (old === undefined) return ["the file sets the network's fee, before only the network did"]
   return [
-    ...(isLess(next.factor, old.factor)
+    ...(isLarger(old.factor, next.factor)
       ? [`a fee of the network of ${percent(next.factor)}, before ${percent(old.factor)}`]
       : []),
-    ...(isLess(next.maxQuantum, old.maxQuantum)
+    ...(isLarger(old.maxQuantum, next.maxQuantum)
       ? [`a largest fee of ${percent(next.maxQuantum)} of a quantum, before ${percent(old.maxQuantum)}`]
       : []),
   ]
@@ -163,9 +160,7 @@ const windowWords = (old: Terms, next: Terms): ReadonlyArray<string> => {
 }
 
 const feeWords = (old: Share, next: Share): ReadonlyArray<string> =>
-  next.numerator * old.denominator > old.numerator * next.denominator
-    ? [`a fee of ${percent(next)}, before ${percent(old)}`]
-    : []
+  isLarger(next, old) ? [`a fee of ${percent(next)}, before ${percent(old)}`] : []
 
 const partyWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
   [...old.parties.values()].flatMap((before) => {
