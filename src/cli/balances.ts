@@ -6,7 +6,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import { accountKind, type BalanceChange, type BlockMark, specifiedAccountTypes } from "../domain/Balance.ts"
 import { isHex64 } from "../domain/Hex.ts"
 import { isoOf, millisOf, nanosOf } from "../domain/Time.ts"
-import { ageText } from "../domain/text.ts"
+import { ageText, plural } from "../domain/text.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { rebaseBalances } from "../http/rebaseBalances.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
@@ -42,7 +42,7 @@ const rebase = Command.make(
       decimals === undefined ? `${units} base units` : `${formatAmount(BigInt(units), decimals)} ${symbol}`
     yield* printResult(chosen.output, done, () =>
       [
-        `${rebased}: ${rows} rows are read again; its rules hold until two comparisons agree`,
+        `${rebased}: ${plural(rows, "row")} ${rows === 1 ? "is" : "are"} read again; its rules hold until two comparisons agree`,
         ...accounts.map(
           ({ type, stored, reported }) => `  ${accountKind(type)}: ${sum(stored)} before, ${sum(reported)} now`,
         ),
@@ -136,7 +136,7 @@ export const balances = Command.make(
             accountKind(node.type),
           ]),
         ]),
-        `${page.rows.length} rows ${asOf(page.mark, now)}, from ${Option.getOrElse(chosen.gateway, () => gateway.name)}${page.pageInfo.hasNextPage ? `; more with --after ${page.pageInfo.endCursor}` : ""}`,
+        `${plural(page.rows.length, "row")} ${asOf(page.mark, now)}, from ${Option.getOrElse(chosen.gateway, () => gateway.name)}${page.pageInfo.hasNextPage ? `; more with --after ${page.pageInfo.endCursor}` : ""}`,
       ].join("\n"),
     )
   }),

@@ -38,7 +38,7 @@ interface Resumed {
   readonly stillPaused: ReadonlyArray<PauseInForce>
 }
 
-/** The result of a pause; where another one of the scope lasts longer, that one's end. */
+/** The result of a pause. If another pause of the scope lasts longer, it has the end of that one. */
 const pausedText = (
   asked: { readonly scope: string; readonly until: number | undefined },
   longest: PauseInForce | null,

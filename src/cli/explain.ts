@@ -2,7 +2,7 @@ import { Clock, Effect, Option, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { DurationText, durationMillis, isDay, isInstant } from "../config/schema/Fields.ts"
 import { type HoldReason, restText } from "../domain/Decision.ts"
-import { timeText } from "../domain/Time.ts"
+import { secondText, timeText } from "../domain/Time.ts"
 import { ageText, plural } from "../domain/text.ts"
 import {
   type AlertAnswer,
@@ -22,7 +22,7 @@ import { commonFlags, optionalOf, textArgument } from "./common/setup.ts"
 import { decisionText, storyText } from "./common/storyText.ts"
 
 /** "2026-12-24 12:00:05Z", of Unix milliseconds. */
-const stampText = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19).replace("T", " ")}Z`
+const stampText = (millis: number): string => secondText(new Date(millis).toISOString())
 
 /** An alert rule: each comparison, its timers, and its last alert. */
 const alertText = ({ alert, at, last }: AlertAnswer, known: string, decided: ReadonlyArray<string>): string => {

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { Command } from "effect/cli"
 import type { InForce } from "../config/ConfigInForce.ts"
 import { loadTreasury } from "../config/Treasury.ts"
-import { timeText } from "../domain/Time.ts"
+import { secondText, timeText } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
 import {
   type PlanAnswer,
@@ -31,19 +31,16 @@ export const planText = ({ at, knowledge, plan, difference, halt }: PlanAnswer, 
   const seen =
     knowledge === null
       ? "no balances: none was read yet"
-      : `the balances of block ${knowledge.block}, ${knowledge.at.slice(0, 19).replace("T", " ")}Z, from ${knowledge.source}`
+      : `the balances of block ${knowledge.block}, ${secondText(knowledge.at)}, from ${knowledge.source}`
   const acting = plan.subjects.filter(({ verdict }) => verdict !== "holds")
   const actingLines = acting.map((subject) => `${subject.sentence}${rehearsedText(subject)}`)
-  const soon = plan.subjects.filter((subject) => subject.soon !== null)
+  const soon = plan.subjects.flatMap((subject) => (subject.soon === null ? [] : [soonLine(subject, subject.soon, at)]))
   const idle = plan.subjects.filter((subject) => subject.verdict === "holds" && subject.soon === null)
   return [
     `${plan.file}  mode ${plan.mode}, policy ${plan.policy}; by ${seen}`,
     ...(isRunning ? [] : ["no daemon runs: computed from the balances that it stored last"]),
     ...labelled("now", acting.length === 0 ? ["nothing is paid or asked for"] : actingLines),
-    ...labelled(
-      "soon",
-      soon.map((subject) => soonLine(subject, at)),
-    ),
+    ...labelled("soon", soon),
     ...labelled("idle", idle.map(idleLine)),
     ...(difference === null ? [] : differenceText(difference)),
     ...labelled("HALT", halt === null ? [] : [halt]),
@@ -59,11 +56,13 @@ const idleLine = ({ sentence, trial, rehearsed }: PlannedSubject): string =>
 
 const moneyText = ({ amount, asset, from, to }: ExplainedPayment): string => `${amount} ${asset} ${from} -> ${to}`
 
-const soonLine = (planned: PlannedSubject, at: number): string => {
-  const { rule, subject, soon } = planned
-  const when =
-    soon?.notBefore == null ? "if it is seen once more" : `if it stays so for ${timeText(soon.notBefore - at)} more`
-  return `${rule} ${subject}: ${(soon?.payments ?? []).map(moneyText).join(", ")}, ${when}${rehearsedText(planned)}`
+const soonLine = (
+  planned: PlannedSubject,
+  { notBefore, payments }: NonNullable<PlannedSubject["soon"]>,
+  at: number,
+): string => {
+  const when = notBefore === null ? "if it is seen once more" : `if it stays so for ${timeText(notBefore - at)} more`
+  return `${planned.rule} ${planned.subject}: ${payments.map(moneyText).join(", ")}, ${when}${rehearsedText(planned)}`
 }
 
 const paymentLine = (payment: PlannedPayment): string => `${moneyText(payment)} (${payment.rule} ${payment.subject})`

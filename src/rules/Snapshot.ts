@@ -209,7 +209,7 @@ export const balancesOf = (subject: Subject, known: Knowledge): ReadonlyArray<bi
 /** Sum of a rule's simulated payments since its simulation began: decided like any payment, never signed. */
 export interface TrialMovement {
   readonly rule: string
-  /** Unix milliseconds since which it rehearses. */
+  /** Unix milliseconds since which it simulates. */
   readonly since: number
   readonly payments: number
   /** Base units by account (see `accountKey`): what it would have received less what it would have paid with fees. */

@@ -26,8 +26,8 @@ export const momentNow: Effect.Effect<Moment> = Effect.all({
   nanos: Clock.monotonicTimeNanos,
 })
 
-/** A height, and when the head that had it was asked for last, by whichever caller. */
-interface NamedHeight {
+/** A height, and when the last head that had it was requested. */
+interface DatedHeight {
   readonly height: bigint
   readonly askedAt: Moment
 }
@@ -40,7 +40,7 @@ export class ChainHeadCache extends Context.Service<ChainHeadCache>()("cofferer/
     const lock = yield* Semaphore.make(1)
     let recent: ReadonlyArray<ChainHead> = []
     let askedAt: Moment = { millis: 0, nanos: 0n }
-    let highest: NamedHeight = { height: 0n, askedAt }
+    let highest: DatedHeight = { height: 0n, askedAt }
     let answers = 0
     let answer: Exit.Exit<ChainHead, GatewayError | StoreError> | undefined
     const ask = Effect.gen(function* () {
@@ -48,7 +48,7 @@ export class ChainHeadCache extends Context.Service<ChainHeadCache>()("cofferer/
       const head = yield* askHead
       yield* state.seeHead(head)
       askedAt = now
-      // A node that lags behind others of its address proves nothing of later blocks; far below it is another chain.
+      // The nodes behind one address differ by a few blocks. A head further below is of a chain that was reset.
       const isBehind = head.height < highest.height && head.height + nodesApart >= highest.height
       if (!isBehind) highest = { height: head.height, askedAt }
       const kept = recent.filter(

@@ -108,7 +108,7 @@ const send = Effect.fnUntraced(function* (tx: Transaction, { start, turn, height
   if (seq === undefined) return undefined
   // The commit may have lasted into the margin of the window.
   const isInTime = Effect.map(passed, (blocks) => maySend(attempt, height + blocks))
-  const mayLeave = Effect.flatMap(isInTime, (isIt) => (isIt ? isLeaseHeld : Effect.succeed(false)))
+  const mayLeave = Effect.flatMap(isInTime, (may) => (may ? isLeaseHeld : Effect.succeed(false)))
   const result = yield* Effect.result(writer.submit(tx, { gateway, turn, mayLeave }))
   const verdict = Result.match(result, {
     onSuccess: (answer) => classifyAnswer(answer, mayReframe),

@@ -17,7 +17,7 @@ import { settleAndAlert } from "./settleAndAlert.ts"
 import { signAttempt } from "./signAttempt.ts"
 import { reserveAndShowWait, showIfListed, showWait } from "./waiting.ts"
 
-/** Signs an intent and returns the attempt, which now waits to be sent; undefined if it shows why it is not signed. */
+/** Signs an intent and returns the attempt, to be sent; undefined if it is not signed: the intent then shows why. */
 export const signIntent = Effect.fnUntraced(function* (intent: Intent) {
   const { current, outcome } = yield* signAttempt(intent)
   if (outcome._tag !== "Signed") {

@@ -28,7 +28,7 @@ describe("balances on the command line", () => {
       const run = (...args: ReadonlyArray<string>) =>
         Effect.promise(() => callCofferer(["balances", ...args, "--config", file]))
       const named = yield* run("--party", "alice", "--asset-id", "USDT")
-      assert.match(named.stdout, /^\S+Z +alice +1,000\.00 USDT +- +general\n1 rows /m, named.stderr)
+      assert.match(named.stdout, /^\S+Z +alice +1,000\.00 USDT +- +general\n1 row /m, named.stderr)
       assert.notInclude((yield* run("--party", "network")).stdout, "alice")
       const unknown = yield* run("--party", alice, "--party", "alcie")
       const text = `cofferer: ${file}  "alcie" is neither a party nor a public key; did you mean "alice"?\n`

@@ -74,7 +74,7 @@ export const socketOf = (dataDir: string): { readonly socketPath: string } | { r
     if (link !== undefined) return { problem: `${dataDir} ${link}` }
     const real = realpathSync(dataDir)
     const { uid, mode } = statSync(real)
-    // A directory that this user may not enter is told here; connecting would only say EACCES.
+    // Fails where this user may not enter the directory: connecting would only say EACCES.
     statSync(join(real, socketFile))
     const own = thisUser().uid
     if (uid !== own && own !== 0) return { problem: `${dataDir} belongs to user ${uid}` }
@@ -168,13 +168,13 @@ interface Call {
 
 const Live = Schema.Struct({ files: Schema.NonEmptyArray(Schema.String) })
 
-/** Files of the daemon of a data directory; where none runs, those of its last start. */
+/** Files of the daemon of a data directory; where none runs and `mayReadStore`, those of its last start. */
 const daemonFiles = Effect.fnUntraced(
-  function* (dataDir: string, mayOpen: boolean) {
+  function* (dataDir: string, mayReadStore: boolean) {
     const answer = yield* askDaemon(dataDir, "/api/v1/live")
     if (answer !== undefined) return (yield* Schema.decodeUnknownEffect(Live)(answer.body)).files
     const filename = join(dataDir, databaseFile)
-    if (!mayOpen || !existsSync(filename)) return undefined
+    if (!mayReadStore || !existsSync(filename)) return undefined
     return yield* lastFiles.pipe(
       Effect.provide(Settings.layer.pipe(Layer.provide(databaseOf({ filename, access: "reader" })))),
     )
@@ -183,14 +183,15 @@ const daemonFiles = Effect.fnUntraced(
 )
 
 /**
- * The choice with the files of the data directory's daemon, if no file is named: the default file without its overlays
- * would be another configuration. Where there is a default file, and no --data, only while a daemon runs there by it.
+ * If no file is named: the choice with the files of the data directory's daemon, because the default file without the
+ * daemon's overlays would be another configuration. If the default file exists and --data is not given, this applies
+ * only while a daemon runs with that file.
  */
 export const withLastFiles = Effect.fnUntraced(function* <A extends Chosen>(chosen: A) {
   if (namesFile(chosen) || severalIn(chosen) !== undefined) return chosen
-  const isAny = Option.isSome(chosen.data) || !existsSync(fileOf(chosen))
-  const files = yield* daemonFiles(yield* dataDirOf(chosen), isAny)
-  if (files === undefined || !(isAny || files[0] === resolve(fileOf(chosen)))) return chosen
+  const isAnyFile = Option.isSome(chosen.data) || !existsSync(fileOf(chosen))
+  const files = yield* daemonFiles(yield* dataDirOf(chosen), isAnyFile)
+  if (files === undefined || !(isAnyFile || files[0] === resolve(fileOf(chosen)))) return chosen
   return { ...chosen, config: files.map(nearPath) }
 })
 

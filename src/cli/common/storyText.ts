@@ -1,5 +1,6 @@
 import type { Effect } from "effect"
 import { formatAmount, formatLevel } from "../../domain/Amount.ts"
+import { secondText } from "../../domain/Time.ts"
 import { plural } from "../../domain/text.ts"
 import type { ApprovalView, storyWithApproval } from "../../http/approvals.ts"
 import type { HttpProblem } from "../../http/stories.ts"
@@ -7,7 +8,7 @@ import { readPaymentTerms } from "../../tx/Approval.ts"
 import type { AsJson } from "./client.ts"
 import { table } from "./output.ts"
 
-const hours = (millis: number): string => {
+const timeLeft = (millis: number): string => {
   const minutes = Math.floor(millis / 60_000)
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
@@ -18,12 +19,12 @@ export const neededText = ({ missing, others }: { readonly missing: number; read
 
 export const approvalLines = (view: ApprovalView): ReadonlyArray<string> => [
   `${view.need} of group ${view.group} must approve${view.proposer === null ? "" : `; proposed by ${view.proposer}`}`,
-  ...view.approved.map(({ operator, at }) => `approved by ${operator} at ${at.slice(0, 19).replace("T", " ")}Z`),
+  ...view.approved.map(({ operator, at }) => `approved by ${operator} at ${secondText(at)}`),
   ...(view.again.length === 0
     ? []
     : [`must sign again: ${view.again.join(", ")}; what they signed was another text, and counts no longer`]),
   ...(view.missing > 0 && view.state === "awaiting_approval"
-    ? [`${neededText(view)}; ${hours(view.millisLeft)} left`]
+    ? [`${neededText(view)}; ${timeLeft(view.millisLeft)} left`]
     : []),
 ]
 

@@ -40,7 +40,7 @@ export interface ReceiptAttempt {
     readonly policy: Plain
     readonly line: Plain
     /** The operators on whom the signer relied; absent if the line needed none. */
-    readonly approval?: Relied
+    readonly approval?: ReliedApproval
   } | null
   readonly works: ReadonlyArray<Readonly<Record<"tid" | "nonce" | "hashBare" | "hashPrefixed", Plain>>>
   readonly sends: ReadonlyArray<ReceiptSend>
@@ -50,7 +50,7 @@ export interface ReceiptAttempt {
 }
 
 /** Approval that the signer relied on. */
-export interface Relied {
+export interface ReliedApproval {
   readonly group: string
   readonly need: number
   readonly by: ReadonlyArray<string>

@@ -2,7 +2,15 @@ import { formatAmount } from "../../domain/Amount.ts"
 import { withdrawnHere } from "../../domain/Intent.ts"
 import type { Link, StoredEntry } from "./archive.ts"
 import type { Proven } from "./proven.ts"
-import type { EntryBody, Plain, ReceiptApproval, ReceiptAttempt, ReceiptSend, Relied, Statement } from "./Statement.ts"
+import type {
+  EntryBody,
+  Plain,
+  ReceiptApproval,
+  ReceiptAttempt,
+  ReceiptSend,
+  ReliedApproval,
+  Statement,
+} from "./Statement.ts"
 
 /**
  * A payment with its proof: what is proven, what is claimed beside it, its own entries, and the chain of hashes from
@@ -33,7 +41,7 @@ const words = <K extends string>(body: EntryBody, name: K): { readonly [P in K]?
   return typeof value === "string" ? ({ [name]: value } as { readonly [P in K]?: string }) : {}
 }
 
-const relied = ({ approval }: EntryBody): { readonly approval?: Relied } => {
+const relied = ({ approval }: EntryBody): { readonly approval?: ReliedApproval } => {
   if (typeof approval !== "object" || approval === null) return {}
   const { group, need, by } = approval as Readonly<Record<string, unknown>>
   return { approval: { group: String(group), need: Number(need), by: Array.isArray(by) ? by.map(String) : [] } }

@@ -1,4 +1,5 @@
 import { Clock, Effect, Schema } from "effect"
+import type { Payment } from "../../domain/Decision.ts"
 import { accountKey, type TrialMovement } from "../../rules/Snapshot.ts"
 import { jsonSetting, type Settings } from "../database/Settings.ts"
 
@@ -14,14 +15,14 @@ const { decode, encode } = jsonSetting(
 )
 const key = "rehearsals"
 
-const begun = (rule: string, now: number): TrialMovement => ({
+const newTrial = (rule: string, now: number): TrialMovement => ({
   rule,
   since: now,
   payments: 0,
   moved: new Map(),
 })
 
-/** Simulated payments of rules that only simulate: one sum for each rule, so that months of them cost one row. */
+/** Sums of the payments that rules only simulate, in one row for all rules: months of them cost no more. */
 export const makeTrials = (settings: Settings["Service"]) => {
   const read = Effect.map(settings.get(key), (text): ReadonlyMap<string, TrialMovement> => {
     const kept = Object.entries(decode(text) ?? {})
@@ -33,43 +34,35 @@ export const makeTrials = (settings: Settings["Service"]) => {
     const kept = [...all].map(({ rule, moved, ...rest }) => [rule, { ...rest, moved: Object.fromEntries(moved) }])
     return settings.set(key, encode(Object.fromEntries(kept)))
   }
-  let named = true
+  let hadRules = true
   return {
-    /**
-     * Those of the named rules. A rule that is named for the first time begins now; one that is no longer named is
-     * removed, and begins again when it simulates again.
-     */
+    /** The sums of these rules. Those of a new rule begin now; those of all other rules are removed. */
     trials: Effect.fnUntraced(function* (rules: ReadonlyArray<string>) {
-      // The engine asks each second; where nothing rehearses nothing is read.
-      if (rules.length === 0 && !named) return []
-      named = rules.length > 0
+      // The engine calls this each second: where no rule simulates it reads nothing.
+      if (rules.length === 0 && !hadRules) return []
+      hadRules = rules.length > 0
       const kept = yield* read
       const now = yield* Clock.currentTimeMillis
-      const all = rules.map((rule) => kept.get(rule) ?? begun(rule, now))
+      const all = rules.map((rule) => kept.get(rule) ?? newTrial(rule, now))
       if (kept.size !== rules.length || rules.some((rule) => !kept.has(rule))) yield* write(all)
       return all
     }),
-    /** Result of `trials` without effect: begins no simulation and forgets none. */
+    /** What `trials` returns, without storing anything. */
     peekTrials: Effect.fn("RuleStates.peekTrials")(function* (rules: ReadonlyArray<string>) {
       if (rules.length === 0) return []
       const kept = yield* read
       const now = yield* Clock.currentTimeMillis
-      return rules.map((rule) => kept.get(rule) ?? begun(rule, now))
+      return rules.map((rule) => kept.get(rule) ?? newTrial(rule, now))
     }),
     /** Adds a payment that would have been made. Call it inside the transaction of the decision. */
     addTrial: Effect.fn("RuleStates.addTrial")(function* (
       rule: string,
-      {
-        fromKey,
-        toKey,
-        assetId,
-        amount,
-      }: Record<"fromKey" | "toKey" | "assetId", string> & { readonly amount: bigint },
+      { fromKey, toKey, assetId, amount }: Pick<Payment, "fromKey" | "toKey" | "assetId"> & { readonly amount: bigint },
       fee: bigint,
     ) {
       const kept = new Map(yield* read)
       const now = yield* Clock.currentTimeMillis
-      const before = kept.get(rule) ?? begun(rule, now)
+      const before = kept.get(rule) ?? newTrial(rule, now)
       const moved = new Map(before.moved)
       const [payer, payee] = [accountKey(fromKey, assetId), accountKey(toKey, assetId)]
       moved.set(payer, (moved.get(payer) ?? 0n) - amount - fee)
