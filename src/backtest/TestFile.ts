@@ -14,7 +14,7 @@ import {
   WholeText,
 } from "../config/schema/Fields.ts"
 import { holdReasons } from "../domain/Decision.ts"
-import { alertKinds } from "./World.ts"
+import { raisedKinds } from "./World.ts"
 
 const optional = Schema.optional
 const NonEmpty = Schema.String.check(Schema.isNonEmpty({ expected: "a text" }))
@@ -58,7 +58,7 @@ export const ExpectationText = Schema.Struct({
   waits: optional(AmountText),
   expires: optional(AmountText),
   holds: optional(oneOf(...holdReasons)),
-  alert: optional(oneOf(...alertKinds)),
+  alert: optional(oneOf(...raisedKinds)),
   balance: optional(AmountText),
   rule: optional(Name),
   account: optional(NonEmpty),

@@ -119,13 +119,22 @@ export interface DecidedPayment {
 export type SignedPayment = DecidedPayment & { readonly signedAt: number }
 export const isSigned = (payment: DecidedPayment): payment is SignedPayment => payment.signedAt !== undefined
 
-export const alertKinds = ["request", "received", "asset", "firing", "cleared", "locked", "approval", "payout"] as const
+export const raisedKinds = [
+  "request",
+  "received",
+  "asset",
+  "firing",
+  "cleared",
+  "locked",
+  "approval",
+  "payout",
+] as const
 
 /** An alert or request. */
 export interface RaisedAlert {
   readonly at: number
   readonly severity: "page" | "ticket" | "info"
-  readonly kind: (typeof alertKinds)[number]
+  readonly kind: (typeof raisedKinds)[number]
   readonly rule: string
   /** Subject of the request, id of the asset, or else the rule's name again. */
   readonly subject: string

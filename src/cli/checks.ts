@@ -47,7 +47,7 @@ const sandboxKeyProblem = ({ document }: Treasury, { seed, parties }: Scenario, 
   return document.problem(["parties", name, "publicKey"], message, `write publicKey: "${right}"`)
 }
 
-/** Warns of each file of a secret, other than a key, that others may read. A start goes on: it can alert people then. */
+/** Warns of each secret file, other than a key, that others may read. A start goes on: the daemon can alert people. */
 export const looseSecrets = ({
   treasury: { receivers, alerting, network, tracing },
   postgresUrlFile,

@@ -134,7 +134,7 @@ export const planted: ReadonlyArray<Planted> = [
     edits: [
       {
         file: "submitter/audit/recordListing.ts",
-        source: "  if (executions < (denied ? 1 : 2)) return\n",
+        source: "  if (executions < (isSettledUnexecuted ? 1 : 2)) return\n",
         instead: "  if (executions < 9) return\n",
       },
     ],
