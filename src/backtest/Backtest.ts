@@ -57,8 +57,8 @@ export const runBacktest = async (options: BacktestOptions) => {
 }
 
 /** How often, and how long, the condition of each alert rule was true, whether it alerted or not. */
-const conditionsOf = ({ alarms, raised }: VirtualTreasury, until: number) =>
-  alarms.map(({ rule: { name, severity, forMillis }, spans, begun }) => {
+const conditionsOf = ({ alertEntries, raised }: VirtualTreasury, until: number) =>
+  alertEntries.map(({ rule: { name, severity, forMillis }, spans, begun }) => {
     const lengths = spans.map((span) => (span.until ?? until) - span.from)
     return {
       rule: name,

@@ -63,9 +63,9 @@ export const makeDrawing = (from: number, to: number) => {
       open.set(key, state)
     },
   }
-  const toDrawing = ({ ledger, entries, alarms }: VirtualTreasury) => {
+  const toDrawing = ({ ledger, entries, alertEntries }: VirtualTreasury) => {
     for (const state of open.values()) listener.decided?.({ ...state, at: to, reason: undefined })
-    const accounts = accountsIn({ entries, alarms })
+    const accounts = accountsIn({ entries, alertEntries })
     const lines = [...traces].flatMap(([key, trace]) => {
       fill(trace, columns)
       const holding = ledger.holdings.get(key)
@@ -91,7 +91,7 @@ export const makeDrawing = (from: number, to: number) => {
           received: signedIn("toKey"),
           holds: own.flatMap(({ subject }) => spans.get(`${subject.rule.name}|${subject.name}`) ?? []),
           /** Columns between which the condition of an alert rule on it was true. */
-          alerts: alarms
+          alerts: alertEntries
             .filter(({ rule }) => accountsOf(rule).some((one) => keyOf(one) === key))
             .flatMap(({ rule, spans: on }) =>
               on.map((span) => ({
@@ -142,8 +142,8 @@ const bandEdges = ({ outside }: Holding, units: (one: bigint) => number) => {
 }
 
 /** Accounts that rules watch or pay from, or that conditions watch, by key. */
-const accountsIn = ({ entries, alarms }: Pick<VirtualTreasury, "entries" | "alarms">) => {
+const accountsIn = ({ entries, alertEntries }: Pick<VirtualTreasury, "entries" | "alertEntries">) => {
   const ofRules = entries.flatMap(({ subject: { asset, parties } }) => parties.map((party) => ({ party, asset })))
-  const all = [...ofRules, ...alarms.flatMap(({ rule }) => accountsOf(rule))]
+  const all = [...ofRules, ...alertEntries.flatMap(({ rule }) => accountsOf(rule))]
   return new Map(all.map((account) => [keyOf(account), account]))
 }

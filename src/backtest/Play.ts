@@ -10,7 +10,7 @@ import { firingOf, type RuleMemory } from "../rules/RuleMemory.ts"
 import type { FundingRequest, Snapshot } from "../rules/Snapshot.ts"
 import { accountKey } from "../rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
-import { makeAlarms } from "./Alarms.ts"
+import { makeAlertEntries } from "./AlertEntries.ts"
 import { makeEntry, mayChange, type SubjectEntry } from "./Entry.ts"
 import { type Holding, makeLedger, reveal } from "./Ledger.ts"
 import { makeLimitsUsed } from "./LimitsUsed.ts"
@@ -82,7 +82,7 @@ export const makePlay = (settings: WorldSettings, listener: Listener) => {
     byKey: new Map(entries.map((entry) => [entry.key, entry])),
     limits,
     approvals: makePendingApprovals(settings, ledger, limits, raised),
-    alarms: makeAlarms(rules.filter(isAlert), start),
+    alertEntries: makeAlertEntries(rules.filter(isAlert), start),
     raised,
     misses,
     counts: { rounds: 0, subjects: 0 },
@@ -115,7 +115,7 @@ export const applyChange = (play: Play, holding: Holding, at: number): void => {
   play.listener.changed?.(holding, at)
   const isSeen = play.state.silentSince === undefined
   if (isSeen) reveal(holding)
-  play.alarms.changed(holding, at, isSeen)
+  play.alertEntries.changed(holding, at, isSeen)
   if (!isSeen) return
   const watchers = play.watchers.get(holding.key)
   if (watchers === undefined) return
@@ -127,8 +127,8 @@ export const applyChange = (play: Play, holding: Holding, at: number): void => {
 }
 
 /** Marks every subject and alert rule to be evaluated in the next round. */
-export const touchAll = ({ entries, alarms }: Play): void => {
-  alarms.touchAll()
+export const touchAll = ({ entries, alertEntries }: Play): void => {
+  alertEntries.touchAll()
   for (const entry of entries) entry.touched = true
 }
 
@@ -209,7 +209,7 @@ export const contextOf = (play: Play, due: ReadonlyArray<Subject>, alerts: Reado
   rehearsing: [],
   rehearsals: [],
   alerts,
-  past: play.alarms.pastAt(play.state.silentSince ?? play.state.now),
+  past: play.alertEntries.pastAt(play.state.silentSince ?? play.state.now),
   watchedSince: play.settings.start,
   ended: play.state.ended,
 })

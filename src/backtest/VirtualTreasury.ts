@@ -16,7 +16,7 @@ export type VirtualTreasury = ReturnType<typeof makeVirtualTreasury>
 
 export const makeVirtualTreasury = (settings: WorldSettings, listener: Listener = {}) => {
   const play = makePlay(settings, listener)
-  const { state, ledger, limits, raised, misses, approvals, entries, alarms, counts } = play
+  const { state, ledger, limits, raised, misses, approvals, entries, alertEntries, counts } = play
   return {
     ledger,
     limits,
@@ -27,14 +27,14 @@ export const makeVirtualTreasury = (settings: WorldSettings, listener: Listener 
     entries,
     /** Number of rounds, and of evaluated subjects in all. */
     counts,
-    alarms: alarms.all,
+    alertEntries: alertEntries.all,
     memories: state.memories as Memories,
     /** State of an alert rule at this moment. */
     alerted: (name: string): Alerted | undefined => {
-      const alarm = alarms.all.find(({ rule }) => rule.name === name)
+      const found = alertEntries.all.find(({ rule }) => rule.name === name)
       const { memories, ...context } = contextOf(play, [], [])
       const before = memories.get(memoryKey(name, alertSubject))
-      return alarm && evaluateAlert(alarm.rule, factsOf({ ...context, memories }), before)
+      return found && evaluateAlert(found.rule, factsOf({ ...context, memories }), before)
     },
     now: () => state.now,
     /** Applies events, oldest first, and runs the rules up to and with `until` (Unix milliseconds). */
@@ -88,10 +88,10 @@ const advance = async (play: Play, events: Iterator<WorldEvent>, until: number):
 }
 
 /** Time of the next evaluation if no event or block comes before. */
-const wakeAt = ({ state, entries, alarms, approvals, settings }: Play): number => {
+const wakeAt = ({ state, entries, alertEntries, approvals, settings }: Play): number => {
   if (!state.begun) return settings.start
   if (state.restless) return state.now + tickMillis
-  let next = Math.min(alarms.wakeAt(), approvals.nextAt(state.now))
+  let next = Math.min(alertEntries.wakeAt(), approvals.nextAt(state.now))
   for (const entry of entries) if (entry.wakeAt < next) next = entry.wakeAt
   return next
 }
@@ -108,12 +108,12 @@ const settle = (play: Play, block: number): void => {
 }
 
 const evaluateDue = async (play: Play): Promise<void> => {
-  const { state, entries, settings, alarms } = play
+  const { state, entries, settings, alertEntries } = play
   const { now } = state
   const isAll = !state.begun || settings.everySecond === true
   endPauses(play)
   signApproved(play)
-  const alerts = isAll ? alarms.all.map(({ rule }) => rule) : alarms.due(now)
+  const alerts = isAll ? alertEntries.all.map(({ rule }) => rule) : alertEntries.due(now)
   touchInhibited(
     play,
     alerts.map(({ name }) => name),
@@ -160,12 +160,12 @@ const signApproved = ({ state, approvals }: Play): void => {
 
 /** Locks rules that failed too often, and sends alerts. */
 const applyLocksAndAlerts = (play: Play, { locks, alerts }: Decided): void => {
-  const { state, alarms } = play
+  const { state, alertEntries } = play
   if (locks.length > 0) {
     state.pauses = [...state.pauses, ...locks.map(({ scope, reason }) => ({ scope, reason }))]
   }
   for (const { memory } of alerts) state.memories.set(memoryKey(memory.rule, memory.subject), memory)
-  if (alerts.length > 0) alarms.evaluated(alerts, factsOf(contextOf(play, [], [])), state.silentSince)
+  if (alerts.length > 0) alertEntries.evaluated(alerts, factsOf(contextOf(play, [], [])), state.silentSince)
   sendNotices(
     play,
     [...locks, ...alerts].flatMap(({ notice }) => notice ?? []),
@@ -187,7 +187,7 @@ const conclude = (play: Play, { outcome, memory, before, notices }: Conclusion):
   const entry = byKey.get(memoryKey(rule, subject))!
   if (before === undefined || reason !== before.reason) {
     closeSpan(entry, before, now)
-    play.alarms.decided(rule)
+    play.alertEntries.decided(rule)
     listener.decided?.({ at: now, rule, subject, reason, detail })
     state.restless = true
   }

@@ -5,7 +5,7 @@ import { memoryKey, type RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { worldOf } from "./worlds.ts"
 
 /** Memory of an alert rule, without its text and the time of its last evaluation. */
-const alarmed = (memory: RuleMemory | undefined) => {
+const alertTimes = (memory: RuleMemory | undefined) => {
   if (memory === undefined) return undefined
   const { episode, state, firingSince, clearingSince, alertedAt, reason, reasonSince } = memory
   return { episode, state, firingSince, clearingSince, alertedAt, reason, reasonSince }
@@ -16,10 +16,14 @@ const play = async ({ settings, events, until }: ReturnType<typeof worldOf>, eve
   const rehearsal = makeVirtualTreasury({ ...settings, everySecond }, { decided: (one) => said.push(one) })
   await rehearsal.advance(events, until)
   rehearsal.end()
-  const { ledger, raised, misses, entries, alarms, memories, counts } = rehearsal
+  const { ledger, raised, misses, entries, alertEntries, memories, counts } = rehearsal
   return {
     said,
-    alarms: alarms.map(({ rule, spans }) => [rule.name, alarmed(memories.get(memoryKey(rule.name, "when"))), spans]),
+    alerts: alertEntries.map(({ rule, spans }) => [
+      rule.name,
+      alertTimes(memories.get(memoryKey(rule.name, "when"))),
+      spans,
+    ]),
     raised,
     misses,
     counts,

@@ -8,7 +8,7 @@ import { accountKey } from "../rules/Snapshot.ts"
 import { type Holding, seenOf } from "./Ledger.ts"
 
 /** An alert rule with its next evaluation and its history. Times are Unix milliseconds. */
-interface Alarm {
+interface AlertEntry {
   readonly rule: AlertRule
   /** True if something that it depends on has changed. */
   touched: boolean
@@ -21,16 +21,16 @@ interface Alarm {
 }
 
 /** Evaluates alert rules only when their result may change. */
-export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number) => {
+export const makeAlertEntries = (rules: ReadonlyArray<AlertRule>, start: number) => {
   const pasts = makePasts(rules.flatMap(pastsOf))
-  const all = rules.map((rule): Alarm => ({ rule, touched: true, wakeAt: start, spans: [], begun: 0 }))
-  const byName = new Map(all.map((alarm) => [alarm.rule.name, alarm]))
+  const all = rules.map((rule): AlertEntry => ({ rule, touched: true, wakeAt: start, spans: [], begun: 0 }))
+  const byName = new Map(all.map((entry) => [entry.rule.name, entry]))
   const byAccount = byPart(all, (part) =>
     "account" in part ? accountKey(part.account.party.publicKey, part.account.asset.id) : staleAccount(part),
   )
   const byHeld = byPart(all, (part) => (part._tag === "Held" ? part.rule : undefined))
-  const touch = (alarms: ReadonlyArray<Alarm> = []): void => {
-    for (const alarm of alarms) alarm.touched = true
+  const touch = (entries: ReadonlyArray<AlertEntry> = []): void => {
+    for (const entry of entries) entry.touched = true
   }
   const wakeOf = ({ rule, memory }: AlertResult, facts: ConditionFacts, silentSince: number | undefined): number => {
     const moments = [...timersOf(rule, memory, facts.now)]
@@ -73,18 +73,18 @@ export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number) => {
         if (result.memory.reason !== result.before?.reason) touch(byHeld.get(result.rule.name))
       }
       for (const result of results) byName.get(result.rule.name)!.wakeAt = wakeOf(result, facts, silentSince)
-      for (const alarm of all) if (alarm.touched) alarm.wakeAt = facts.now + 1
+      for (const entry of all) if (entry.touched) entry.wakeAt = facts.now + 1
     },
   }
 }
 
 type Part = ReturnType<typeof partsOf>[number]
 
-const byPart = (all: ReadonlyArray<Alarm>, keyOf: (part: Part) => string | undefined) => {
-  const found = new Map<string, ReadonlyArray<Alarm>>()
-  for (const alarm of all) {
-    for (const key of new Set(partsOf(alarm.rule).map(keyOf))) {
-      if (key !== undefined) found.set(key, [...(found.get(key) ?? []), alarm])
+const byPart = (all: ReadonlyArray<AlertEntry>, keyOf: (part: Part) => string | undefined) => {
+  const found = new Map<string, ReadonlyArray<AlertEntry>>()
+  for (const entry of all) {
+    for (const key of new Set(partsOf(entry.rule).map(keyOf))) {
+      if (key !== undefined) found.set(key, [...(found.get(key) ?? []), entry])
     }
   }
   return found
@@ -113,10 +113,10 @@ const timersOf = function* (
 }
 
 /** Counts how often, and how long, the rule is on. */
-const record = (alarm: Alarm, { memory, before }: AlertResult, now: number): void => {
-  const { spans } = alarm
+const record = (entry: AlertEntry, { memory, before }: AlertResult, now: number): void => {
+  const { spans } = entry
   const wasOn = before !== undefined && isOn(before)
-  if (!wasOn && memory.firingSince !== undefined && before?.firingSince === undefined) alarm.begun++
+  if (!wasOn && memory.firingSince !== undefined && before?.firingSince === undefined) entry.begun++
   if (isOn(memory) && !wasOn) spans.push({ from: now, until: undefined })
   if (!isOn(memory) && wasOn) spans.at(-1)!.until = now
 }
