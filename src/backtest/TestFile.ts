@@ -23,7 +23,7 @@ const Balances = Schema.Record(
   Name,
   Schema.Record(
     Schema.String,
-    Schema.Union([AmountText, Schema.Struct({ free: optional(AmountText), total: optional(AmountText) })]),
+    Schema.Union([AmountText, Schema.Struct({ free: AmountText, total: optional(AmountText) })]),
   ),
 )
 const Changes = Schema.Record(

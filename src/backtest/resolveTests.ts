@@ -196,18 +196,11 @@ const setEvents = (map: StepText["set"], path: Path, names: EventNames): Readonl
     const account = accountKey(party.publicKey, asset.id)
     const { report, at } = names
     if (typeof value === "string") return { kind: "set", at, account, free: report.amount(place, value, asset) }
-    const free = value.free === undefined ? undefined : report.amount([...place, "free"], value.free, asset)
-    const total = value.total === undefined ? undefined : report.amount([...place, "total"], value.total, asset)
-    if (total !== undefined && (free === undefined || total < free)) {
-      report.add(place, "total is less than free", "write both, the total at least as large as free")
-    }
-    return {
-      kind: "set",
-      at,
-      account,
-      ...(free === undefined ? {} : { free }),
-      ...(total === undefined ? {} : { beside: total - (free ?? 0n) }),
-    }
+    const free = report.amount([...place, "free"], value.free, asset)
+    if (value.total === undefined) return { kind: "set", at, account, free }
+    const total = report.amount([...place, "total"], value.total, asset)
+    if (total < free) report.add(place, "total is less than free", "write a total at least as large as free")
+    return { kind: "set", at, account, free, beside: total - free }
   })
 
 const changeEvents = (map: StepText["change"], path: Path, names: EventNames): ReadonlyArray<WorldEvent> =>

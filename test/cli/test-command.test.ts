@@ -63,6 +63,13 @@ const broken: ReadonlyArray<readonly [title: string, from: string, to: string, s
     '{ at: 12s, resume: "party:hut", set:',
     /"party:hut" is not a scope; did you mean "party:hot"/,
   ],
+  ["a balance of no amount", 'hot: { USDT: "12_000" }', "hot: { USDT: {} }", /balances\.hot\.USDT/],
+  [
+    "a total below the free balance",
+    'hot: { USDT: "12_000" }',
+    'hot: { USDT: { free: "12_000", total: "11_000" } }',
+    /total is less than free/,
+  ],
   [
     "a balance at the end with two numbers",
     "ends: { at: 1h, payments: 0 }",
