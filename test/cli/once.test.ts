@@ -41,3 +41,18 @@ it.effect("one cycle signs nothing any more once a HALT file comes, and ends", (
     assert.containSubset(halt, { reason: "halt_file", detail: "ana: stop" })
   }),
 )
+
+it.effect("one cycle halts at SIGUSR2, as a daemon does", () =>
+  flow(function* (options, sandbox) {
+    for (let i = 0; i < 2; i++) yield* byOneConfig(round(options, sandbox, new Set(["submit"])))
+    const before = process.listenerCount("SIGUSR2")
+    const cycle = yield* Effect.forkChild(runOnce(options))
+    yield* waitUntil("a listener", () => process.listenerCount("SIGUSR2") > before, round(options, sandbox, everything))
+    process.emit("SIGUSR2", "SIGUSR2")
+    const halts = Effect.flatMap(Controls, (controls) => controls.halts)
+    const isHalted = Effect.map(halts, ([halt]) => halt?.detail === "the signal SIGUSR2")
+    yield* waitUntil("the halt", isHalted, round(options, sandbox, everything))
+    yield* Fiber.interrupt(cycle)
+    assert.strictEqual(process.listenerCount("SIGUSR2"), before)
+  }),
+)

@@ -18,6 +18,7 @@ import { reconcileOnce } from "../../submitter/audit/Reconcile.ts"
 import { confirmOnce } from "../../submitter/Confirm.ts"
 import { submitOnce } from "../../submitter/Submitter.ts"
 import { failWith } from "../common/output.ts"
+import { haltOnSignal } from "./signals.ts"
 
 /** Time in which a payment is confirmed, or its window ends and its absence is proven. */
 const timeOutMillis = 600_000
@@ -43,9 +44,12 @@ const compareOnce = Effect.fnUntraced(function* (options: DaemonOptions) {
   }
 })
 
-/** Obeys the HALT file meanwhile: with SQLite the store is in use, and a halt from elsewhere can only write that. */
-const obeyingHaltFile = <A, E, R>(work: Effect.Effect<A, E, R>, options: DaemonOptions) =>
-  Effect.raceFirst(haltLoop(options), work)
+/**
+ * Obeys the HALT file and SIGUSR2 meanwhile, as a daemon does: with SQLite the store is in use, and a halt from
+ * elsewhere can only write that file.
+ */
+const obeyingHalts = <A, E, R>(work: Effect.Effect<A, E, R>, options: DaemonOptions) =>
+  Effect.raceAllFirst([haltLoop(options), haltOnSignal(options), work])
 
 /**
  * Brings every open payment to its end, but those that wait for a person. Runs by the configuration in force instead of
@@ -82,7 +86,7 @@ export const settleOpenPayments = Effect.fn("Cli.settleOpenPayments")(
     yield* deliverOnce(options.treasury.name)
     return undefined
   },
-  obeyingHaltFile,
+  obeyingHalts,
   byOneConfig,
 )
 

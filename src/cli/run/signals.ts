@@ -86,7 +86,7 @@ const haltShared = Effect.fnUntraced(function* (options: DaemonOptions) {
  * SIGUSR2 halts. On PostgreSQL it stores the halt, which binds every process; on SQLite, or if that fails, it writes
  * the HALT file, which needs no store.
  */
-const haltOnSignal = (options: DaemonOptions) => {
+export const haltOnSignal = (options: DaemonOptions) => {
   const { dataDir, postgresUrlFile } = options
   return atSignal(
     "SIGUSR2",
