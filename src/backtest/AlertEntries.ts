@@ -39,7 +39,7 @@ export const makeAlertEntries = (rules: ReadonlyArray<AlertRule>, start: number)
       if (part._tag === "Stale") {
         moments.push(start + part.longerThanMillis + 1, (silentSince ?? start) + part.longerThanMillis + 1)
       } else if (part._tag === "Held") {
-        for (const { since } of facts.silences(part.rule) ?? []) moments.push(since + part.longerThanMillis + 1)
+        for (const { since } of facts.ruleHolds(part.rule) ?? []) moments.push(since + part.longerThanMillis + 1)
       } else if ("overMillis" in part && silentSince === undefined) {
         moments.push(pasts.nextAfter(part) + part.overMillis)
       }

@@ -1,5 +1,5 @@
 import type { HoldReason, RuleState } from "../domain/Decision.ts"
-import type { Silence } from "./evaluate.ts"
+import type { SubjectHold } from "./evaluate.ts"
 import { isAlert, type Rule } from "./Rule.ts"
 import type { Memory } from "./SubjectFacts.ts"
 
@@ -50,14 +50,14 @@ export const firingOf = (memories: Memories, rules: ReadonlyArray<Rule>): Readon
 }
 
 /** Hold reasons of each rule, by its name. */
-export const silencesOf = (memories: Memories): ((rule: string) => ReadonlyArray<Silence> | undefined) => {
-  const silences = new Map<string, Array<Silence>>()
+export const subjectHoldsOf = (memories: Memories): ((rule: string) => ReadonlyArray<SubjectHold> | undefined) => {
+  const holds = new Map<string, Array<SubjectHold>>()
   for (const { rule, subject, reason, reasonSince: since } of memories.values()) {
-    const own = silences.get(rule)
-    if (own === undefined) silences.set(rule, [{ subject, reason, since }])
+    const own = holds.get(rule)
+    if (own === undefined) holds.set(rule, [{ subject, reason, since }])
     else own.push({ subject, reason, since })
   }
-  return (rule) => silences.get(rule)
+  return (rule) => holds.get(rule)
 }
 
 /** State of an alert rule, kept between two evaluations and across restarts. */

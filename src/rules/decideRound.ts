@@ -7,7 +7,7 @@ import { type Conclusion, conclude } from "./conclude.ts"
 import type { ConditionFacts } from "./evaluate.ts"
 import { type AlertResult, evaluateAlerts } from "./kinds/alerting.ts"
 import type { Notice } from "./Need.ts"
-import { isOn, type Memories, memoryKey, silencesOf } from "./RuleMemory.ts"
+import { isOn, type Memories, memoryKey, subjectHoldsOf } from "./RuleMemory.ts"
 import { round } from "./round.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import { overlaid, type TrialMovement } from "./Snapshot.ts"
@@ -83,7 +83,7 @@ export const factsOf = ({
   ...snapshot,
   past,
   watchedSince,
-  silences: silencesOf(memories),
+  ruleHolds: subjectHoldsOf(memories),
 })
 
 const firingAfter = (alerts: ReadonlyArray<AlertResult>, before: ReadonlySet<string>): ReadonlySet<string> => {

@@ -7,7 +7,7 @@ import type { Condition, Past, Side } from "./Condition.ts"
 import { ageMillis, type Snapshot } from "./Snapshot.ts"
 
 /** A hold reason of a rule, and since when it applies (Unix milliseconds). */
-export interface Silence {
+export interface SubjectHold {
   readonly subject: string
   /** Undefined while it acts. */
   readonly reason: HoldReason | undefined
@@ -21,7 +21,7 @@ export interface ConditionFacts extends Pick<Snapshot, "now" | "asOf" | "maxAgeM
   /** The balance `overMillis` before the present one; undefined where it is not known. */
   readonly past: (past: Past) => bigint | undefined
   /** Undefined if the rule was never evaluated. */
-  readonly silences: (rule: string) => ReadonlyArray<Silence> | undefined
+  readonly ruleHolds: (rule: string) => ReadonlyArray<SubjectHold> | undefined
 }
 
 /** Truth of a condition, and the sentence that explains it with the numbers compared. */
@@ -39,7 +39,7 @@ const lazily = (truth: Truth, sentence: () => string): Evaluation => ({
 })
 
 /** Hold reasons of a rule that has nothing to do. */
-export const idleReasons: ReadonlySet<HoldReason> = new Set(["in_band", "not_due"])
+const idleReasons: ReadonlySet<HoldReason> = new Set(["in_band", "not_due"])
 
 export const evaluate = (condition: Condition, facts: ConditionFacts): Evaluation => {
   switch (condition._tag) {
@@ -186,15 +186,15 @@ const staleSeen = ({ party, asset, longerThanMillis }: Of<"Stale">, facts: Condi
   return { truth, sentence: `${whose} is ${truth ? "" : "not "}older than ${limit}` }
 }
 
-const heldSeen = ({ rule, reason, longerThanMillis }: Of<"Held">, { now, silences }: ConditionFacts): Evaluation => {
-  const own = silences(rule)
+/** True if the condition counts this hold. */
+export const isCountedHold = (condition: Pick<Of<"Held">, "reason">, { reason }: SubjectHold): boolean =>
+  reason !== undefined && (condition.reason === undefined ? !idleReasons.has(reason) : reason === condition.reason)
+
+const heldSeen = (condition: Of<"Held">, { now, ruleHolds }: ConditionFacts): Evaluation => {
+  const { rule, reason, longerThanMillis } = condition
+  const own = ruleHolds(rule)
   if (own === undefined || own.length === 0) return unknown(`${rule} was not evaluated yet`)
-  const long = own.find(
-    (one) =>
-      one.reason !== undefined &&
-      (reason === undefined ? !idleReasons.has(one.reason) : one.reason === reason) &&
-      now - one.since > longerThanMillis,
-  )
+  const long = own.find((one) => isCountedHold(condition, one) && now - one.since > longerThanMillis)
   const limit = timeText(longerThanMillis)
   if (long === undefined) {
     const why = reason === undefined ? "" : ` for ${reason.replaceAll("_", " ")}`

@@ -27,7 +27,7 @@ const facts = (
   listed: new Map([[tok.id, { status: "enabled", decimals: 2, quantum: 1n }]]),
   watchedSince: now - 3_600_000,
   past: () => more.held,
-  silences: () => undefined,
+  ruleHolds: () => undefined,
   ...more,
 })
 
@@ -67,7 +67,7 @@ const heldFor = (reason?: "short" | "stale"): Condition => ({
   reason,
   longerThanMillis: 60_000,
 })
-const silence = (reason: "short" | "in_band" | undefined, ago: number) => () => [
+const holding = (reason: "short" | "in_band" | undefined, ago: number) => () => [
   { subject: "hot/TOK", reason, since: now - ago },
 ]
 
@@ -133,14 +133,14 @@ const cases: ReadonlyArray<
   [
     "held too long",
     heldFor(),
-    facts({ silences: silence("short", 60_001) }),
+    facts({ ruleHolds: holding("short", 60_001) }),
     true,
     "held for short for longer than 60 s",
   ],
-  ["held not long", heldFor(), facts({ silences: silence("short", 60_000) }), false, "keep is not held"],
-  ["held for another reason", heldFor("stale"), facts({ silences: silence("short", 99_999) }), false, "for stale"],
-  ["nothing to do", heldFor(), facts({ silences: silence("in_band", 99_999) }), false, "keep is not held"],
-  ["acting", heldFor(), facts({ silences: silence(undefined, 99_999) }), false, "keep is not held"],
+  ["held not long", heldFor(), facts({ ruleHolds: holding("short", 60_000) }), false, "keep is not held"],
+  ["held for another reason", heldFor("stale"), facts({ ruleHolds: holding("short", 99_999) }), false, "for stale"],
+  ["nothing to do", heldFor(), facts({ ruleHolds: holding("in_band", 99_999) }), false, "keep is not held"],
+  ["acting", heldFor(), facts({ ruleHolds: holding(undefined, 99_999) }), false, "keep is not held"],
   ["a rule never looked at", heldFor(), facts(), undefined, "was not evaluated yet"],
   [
     "all of a true one and a false one",

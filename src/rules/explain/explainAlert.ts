@@ -9,7 +9,7 @@ import {
   type PlainCondition,
   stepText,
 } from "../Condition.ts"
-import { type ConditionFacts, evaluate, idleReasons } from "../evaluate.ts"
+import { type ConditionFacts, evaluate, isCountedHold } from "../evaluate.ts"
 import { type Alerted, evaluateAlert } from "../kinds/alerting.ts"
 import { type AlertMemory, isOn } from "../RuleMemory.ts"
 import { hoursAt } from "../Schedule.ts"
@@ -146,11 +146,7 @@ const observedIn = (part: PlainCondition, facts: ConditionFacts): string | undef
     case "Stale":
       return facts.asOf === undefined ? undefined : timeText(ageMillis(facts, facts.asOf))
     case "Held": {
-      const counted = facts
-        .silences(part.rule)
-        ?.filter(({ reason }) =>
-          part.reason === undefined ? reason !== undefined && !idleReasons.has(reason) : reason === part.reason,
-        )
+      const counted = facts.ruleHolds(part.rule)?.filter((hold) => isCountedHold(part, hold))
       if (counted === undefined) return undefined
       const [first] = counted.toSorted((a, b) => a.since - b.since)
       if (first === undefined) return "not held"
