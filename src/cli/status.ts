@@ -160,9 +160,8 @@ const Unready = Schema.fromJsonString(Schema.Struct({ treasury: Schema.String, s
  * answers at the page's address alone.
  */
 const waitingIn = Effect.fnUntraced(
-  function* (chosen: Chosen) {
-    const found = yield* storedSetup(chosen, yield* dataDirOf(chosen))
-    const { dataDir } = found
+  function* (chosen: Chosen, dataDir: string) {
+    const found = yield* storedSetup(chosen, dataDir)
     const written = (yield* Effect.try(() => readFileSync(join(dataDir, addressFile), "utf8"))).trim()
     const [host, port, path = "/"] = written.split(" ")
     const { text } = yield* exchange({ host, port, path: `${path}readyz`, timeout: 2_000 })
@@ -184,14 +183,20 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
         const dataDir = yield* dataDirOf(chosen)
         const answer = yield* askDaemon(dataDir, "/api/v1/status")
         if (answer !== undefined) return { treasury: name, ...((yield* bodyOf(answer)) as View).sentence }
-        const waiting = yield* waitingIn(chosen)
+        const waiting = yield* waitingIn(chosen, dataDir)
         if (waiting !== undefined) return { treasury: name, ...waiting }
-        const found = chosen.sharedUrlFile === undefined ? undefined : yield* setup(chosen)
-        const view = found && (yield* Effect.provide(readElsewhere, storeLayer(found, "reader")))
+        const found = yield* setup(chosen)
+        const view =
+          chosen.sharedUrlFile === undefined
+            ? undefined
+            : yield* Effect.provide(readElsewhere, storeLayer(found, "reader"))
         if (view?.holder !== undefined) return { treasury: name, ...headlineOf(chosen, view) }
         return { treasury: name, severity: "bad" as const, text: "no daemon runs it" }
       }).pipe(
-        Effect.catch(({ message }) => Effect.succeed({ treasury: name, severity: "bad" as const, text: message })),
+        // One line for each treasury: "check" prints the rest.
+        Effect.catch(({ message }) =>
+          Effect.succeed({ treasury: name, severity: "bad" as const, text: message.split("\n", 1).join("") }),
+        ),
       ),
     { concurrency: 8 },
   )
@@ -211,15 +216,15 @@ export const status = Command.make(
     if (dir !== undefined && Option.isNone(chosen.treasury) && Option.isNone(chosen.data)) {
       return yield* statusOfAll(dir, chosen)
     }
+    const dataDir = yield* dataDirOf(chosen)
     if (chosen.live) {
-      const dataDir = yield* dataDirOf(chosen)
       const alive = yield* askDaemon(dataDir, "/api/v1/live")
       if (alive === undefined) return yield* notRunning(chosen, dataDir)
       return yield* printResult(chosen.output, yield* bodyOf(alive), () => "live")
     }
-    const answer = yield* Effect.result(throughDaemon(chosen, "/api/v1/status", () => readElsewhere))
+    const answer = yield* Effect.result(throughDaemon(chosen, "/api/v1/status", () => readElsewhere, { dataDir }))
     const isHere = Result.isSuccess(answer) && answer.success.running
-    const waiting = isHere ? undefined : yield* waitingIn(chosen)
+    const waiting = isHere ? undefined : yield* waitingIn(chosen, dataDir)
     if (Result.isFailure(answer)) {
       if (waiting === undefined) return yield* answer.failure
       yield* printResult(chosen.output, { running: false, sentence: waiting }, () => signs.bad + waiting.text)

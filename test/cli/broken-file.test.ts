@@ -24,4 +24,13 @@ describe("beside a broken file, where no daemon runs", () => {
     assert.deepStrictEqual([code, stdout], [3, ""], stderr)
     assert.match(stderr, /treasury\.yaml:\d+:\d+ {2}unknown key "maxFees"/)
   })
+
+  it("status says it once where there is no database either", async () => {
+    const elsewhere = join(dir, "elsewhere.yaml")
+    writeFileSync(elsewhere, "version: 1\nmaxFees: 1\nstore: { dir: nowhere }\n")
+    const { code, stderr } = await callCofferer(["status", "-c", elsewhere])
+    assert.strictEqual(code, 4, stderr)
+    assert.lengthOf(stderr.match(/unknown key "maxFees"/g) ?? [], 1, stderr)
+    assert.lengthOf(stderr.match(/goes on with the data directory/g) ?? [], 1, stderr)
+  })
 })

@@ -80,6 +80,15 @@ describe("the first steps", () => {
     }
   })
 
+  it("name no command of a file that this folder does not have", async () => {
+    const { code, stderr } = await callCofferer(["status"], { env: { COFFERER_DATA_DIR: join(dir, "nowhere") } })
+    assert.strictEqual(code, 4)
+    assert.include(
+      stderr,
+      "it has no database; there is no treasury.yaml here: name its data directory with --data DIR, or its file with -c FILE",
+    )
+  })
+
   it("say what an embedded network needs of the file", async () => {
     const { code, stderr } = await callCofferer(["sandbox", file, "--data", join(dir, "nowhere")])
     assert.strictEqual(code, 3)

@@ -114,7 +114,7 @@ describe("several treasuries in one process", () => {
     assert.deepStrictEqual([planned.code, planned.stderr], [0, ""])
     assert.include(planned.stdout, "the file equals what is in force")
     const all = (await call("status")).stdout
-    assert.match(all, /^BAD +<b>broken /)
+    assert.match(all, /^BAD +<b>broken +\S*broken.yaml:\d+:\d+ {2}/)
     // On a busy machine one of the others may be behind.
     for (const line of [/^BAD +t0000 +Halted /m, /^ok +t0001 +\S/m]) assert.match(all, line)
     const cases = [

@@ -164,6 +164,8 @@ interface Call {
   readonly mayCreate?: boolean
   /** True if it may stop or resume what another process runs. Default false: that one must be asked. */
   readonly isGuest?: boolean
+  /** Its data directory, where that was asked for before, with its warnings. */
+  readonly dataDir?: string
 }
 
 const Live = Schema.Struct({ files: Schema.NonEmptyArray(Schema.String) })
@@ -187,17 +189,17 @@ const daemonFiles = Effect.fnUntraced(
  * daemon's overlays would be another configuration. If the default file exists and --data is not given, this applies
  * only while a daemon runs with that file.
  */
-export const withLastFiles = Effect.fnUntraced(function* <A extends Chosen>(chosen: A) {
+export const withLastFiles = Effect.fnUntraced(function* <A extends Chosen>(chosen: A, dataDir?: string) {
   if (namesFile(chosen) || severalIn(chosen) !== undefined) return chosen
   const isAnyFile = Option.isSome(chosen.data) || !existsSync(fileOf(chosen))
-  const files = yield* daemonFiles(yield* dataDirOf(chosen), isAnyFile)
+  const files = yield* daemonFiles(dataDir ?? (yield* dataDirOf(chosen)), isAnyFile)
   if (files === undefined || !(isAnyFile || files[0] === resolve(fileOf(chosen)))) return chosen
   return { ...chosen, config: files.map(nearPath) }
 })
 
 /** The setup of a data directory whose daemon does not run. */
 export const storedSetup = Effect.fnUntraced(function* (asked: Chosen, dataDir: string, mayCreate = false) {
-  const chosen = yield* withLastFiles(asked)
+  const chosen = yield* withLastFiles(asked, dataDir)
   if (!mayCreate && !existsSync(join(dataDir, databaseFile))) {
     const found = Option.getOrUndefined(yield* Effect.option(setup(chosen)))
     if (found?.postgresUrlFile === undefined) return yield* notRunning(chosen, dataDir, ", and it has no database")
@@ -242,9 +244,9 @@ export const throughDaemon = Effect.fnUntraced(function* <A, E extends { readonl
   chosen: Chosen,
   path: string,
   perform: (found: Setup) => Effect.Effect<A, E, Stored>,
-  { body, timeoutMillis, mayCreate, isGuest = false }: Call = {},
+  { body, timeoutMillis, mayCreate, isGuest = false, dataDir: known }: Call = {},
 ) {
-  const dataDir = yield* dataDirOf(chosen)
+  const dataDir = known ?? (yield* dataDirOf(chosen))
   const answer = yield* askDaemon(dataDir, path, { body, timeoutMillis })
   if (answer !== undefined) return { running: true, body: (yield* bodyOf(answer)) as AsJson<Exclude<A, HttpProblem>> }
   const found = yield* storedSetup(chosen, dataDir, mayCreate)

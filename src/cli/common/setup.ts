@@ -229,8 +229,13 @@ export const runCommand = (chosen: Chosen, last?: ReadonlyArray<string>): string
 }
 
 /** Message that no daemon answers from the data directory, with the command that starts one. */
-export const notRunning = (chosen: Chosen, dataDir: string, more = "") =>
-  failWith("notFound", `no daemon runs in ${dataDir}${more}; start it: ${runCommand(chosen)}`)
+export const notRunning = (chosen: Chosen, dataDir: string, more = "") => {
+  const isElsewhere = Option.isNone(chosen.data) && !existsSync(fileOf(chosen)) && severalIn(chosen) === undefined
+  const remedy = isElsewhere
+    ? `there is no ${fileOf(chosen)} here: name its data directory with --data DIR, or its file with -c FILE`
+    : `start it: ${runCommand(chosen)}`
+  return failWith("notFound", `no daemon runs in ${dataDir}${more}; ${remedy}`)
+}
 
 /** Problems of a file printed at most by a command that does not check files. */
 const printedMax = 3
