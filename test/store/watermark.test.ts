@@ -31,6 +31,10 @@ describe("a watermark that is missing", () => {
     )
     assert.isUndefined(yield* problemOf(file))
     assert.isUndefined(yield* problemOf(other), "another path is a new file")
+    yield* (yield* Settings).set("installation", "two")
+    const foreign = `the watermark ${file} was written by another installation: is this its data directory?`
+    assert.strictEqual(yield* problemOf(file), foreign)
+    yield* (yield* Settings).set("installation", "one")
     rmSync(file)
     // Each machine has a file of its own, and the first payment after a takeover writes it.
     const expected = isOnPostgres ? undefined : `the watermark ${file} is missing, and this store has written it`

@@ -79,7 +79,7 @@ export const makeWatermarkFile = (
     if (said._tag === "None") return `the watermark ${file} cannot be understood`
     const { installation, seq, hash } = said.value
     if (installation !== (yield* settings.get("installation"))) {
-      return `the watermark ${file} was written by another installation`
+      return `the watermark ${file} was written by another installation: is this its data directory?`
     }
     const head = yield* journal.head
     if (seq > head.seq) return `the watermark stands at entry ${seq}, the journal ends at ${head.seq}`
