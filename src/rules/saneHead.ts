@@ -48,7 +48,7 @@ export interface Stray {
   readonly since: number
   /** Since when this kind is reported, Unix milliseconds. */
   readonly kindSince: number
-  /** Height of the last of them; for `first`, of the first. */
+  /** Height of the last of them; for `first`, of the first; for `higher`, of the highest. */
   readonly height: bigint
   readonly why: string
   /** True once a halt has alerted people. */
@@ -145,7 +145,8 @@ export const afterHead = (known: HeadKnown, reported: ReportedHead, now: number)
     return { stray: { kind: "first", since, kindSince: now, height, why } }
   }
   const kind = kindOf(reported, known)
-  const goesOn = stray?.kind === kind && now >= stray.kindSince && (kind !== "higher" || height >= stray.height)
+  const isLine = (before: Stray) => kind !== "higher" || height + nodesApart >= before.height
+  const goesOn = stray?.kind === kind && now >= stray.kindSince && isLine(stray)
   const kindSince = goesOn ? stray.kindSince : now
   const isLasting = now - kindSince >= lastingMillis
   if (kind === "higher" && isLasting && isOfItsRows) return accept({}, reported, now)
@@ -153,7 +154,8 @@ export const afterHead = (known: HeadKnown, reported: ReportedHead, now: number)
   // The halt has alerted to the other chain, and is not repeated while heads are of that chain.
   const isTold = next === "changed" && stray?.kind === next && stray.isTold === true
   const why = whyOf(next, reported, accepted)
-  return { accepted, stray: { kind: next, since, kindSince, height, why, ...(isTold ? { isTold } : {}) } }
+  const line = goesOn && kind === "higher" && stray.height > height ? stray.height : height
+  return { accepted, stray: { kind: next, since, kindSince, height: line, why, ...(isTold ? { isTold } : {}) } }
 }
 
 const kindOf = (reported: ReportedHead, known: HeadKnown): Stray["kind"] => {

@@ -203,11 +203,21 @@ describe("what happens to chains", () => {
     )
   })
 
-  it("a higher line of five minutes: it is accepted where each is at least the one before it", () => {
+  it("a higher line of five minutes: it is accepted where nodes differ by ten blocks, and not by more", () => {
     const line = seconds(1, 301, (second): Answer => [second, 1_000_000n + BigInt(second)])
     assert.strictEqual(outcome(hear(known, ...line)), "1000301")
-    const falls = line.map(([s, h]): Answer => [s, s === 200 ? h - 5n : h])
-    assert.strictEqual(outcome(hear(known, ...falls)), "higher")
+    const apart = (blocks: bigint) => line.map(([s, h]): Answer => [s, s % 3 === 0 ? h - blocks : h])
+    assert.strictEqual(outcome(hear(known, ...apart(9n))), "1000301")
+    assert.strictEqual(outcome(hear(known, ...apart(12n))), "higher")
+    const sinking = line.map(([s, h]): Answer => [s, h - 6n * BigInt(s)])
+    assert.strictEqual(outcome(hear(known, ...sinking)), "higher", "each is near the one before it")
+  })
+
+  it("a clock that was a day ahead, then a gap, and nodes of different height: heads count after five minutes", () => {
+    const ahead = hear(known, [86_400, 1_030n])
+    const later = seconds(60, 361, (second): Answer => [second, 1_000n + BigInt(second) - (second % 2 === 0 ? 7n : 0n)])
+    assert.strictEqual(outcome(hear(ahead, ...later.slice(0, 100))), "higher")
+    assert.match(outcome(hear(ahead, ...later)), /^13[0-9]{2}$/)
   })
 
   it("a higher line that its row headers do not bear out: it is not used, however long it lasts", () => {
