@@ -32,9 +32,11 @@ export const judgeApproved = (
   }
 }
 
-/** All receivers are known, so none of their alerts may be given up. */
-const waitingSql = `SELECT count(*) AS n FROM deliveries d
-  WHERE d.state = 'pending' AND d.next_at < ? OR d.state = 'dead_letter'`
+/** All receivers are known, so an alert may be given up only once they have the all-clear that ends it. */
+const waitingSql = `SELECT count(*) AS n FROM deliveries d JOIN alerts a ON a.seq = d.alert
+  WHERE d.state = 'pending' AND d.next_at < ? OR d.state = 'dead_letter' AND NOT EXISTS (
+    SELECT 1 FROM alerts e, json_each(e.resolves) r JOIN deliveries ended ON ended.alert = e.seq
+    WHERE r.value = a.dedup AND e.seq > a.seq AND ended.receiver = d.receiver AND ended.state = 'delivered')`
 
 /** Every due alert was delivered: receivers that did not answer for a while lose none. */
 export const judgeDelivered = (db: DatabaseSync, now: number, docket: Docket): void => {
