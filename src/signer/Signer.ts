@@ -2,6 +2,7 @@ import { createHmac, type KeyObject } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
+import { formatLevel } from "../domain/Amount.ts"
 import { attemptsMax } from "../domain/Attempt.ts"
 import type { Command } from "../domain/Command.ts"
 import { dayMillis } from "../domain/Time.ts"
@@ -19,6 +20,7 @@ import {
   type PeriodUse,
   type PolicyLine,
   type PolicyPayment,
+  refusalText,
 } from "../rules/policy/Policy.ts"
 import { Controls } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
@@ -221,8 +223,13 @@ export class Signer extends Context.Service<
           if (gap !== undefined) return yield* refuse("stale", gap.detail)
           const used: PeriodUse = yield* usedOf(request, read, clock)
           const verdict = judgePolicy(policy, payment, () => used)
-          if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
           const { amount } = payment
+          if (!verdict.permitted) {
+            const { symbol, decimals } = namesIn(policy, payment)
+            const sum = (units: bigint) => `${formatLevel(units, decimals)} ${symbol}`
+            const numbers = { amount, used: () => used.amount, freeAt: undefined }
+            return yield* refuse(verdict.refusal, refusalText(verdict, numbers, sum))
+          }
           const decided = request.approval?.feeMax ?? read.feeMax
           // No higher fee was set aside or approved, whatever the policy allows by now.
           const most = decided < read.feeMax ? decided : read.feeMax

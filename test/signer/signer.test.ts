@@ -229,6 +229,16 @@ describe("what the signer signs", () => {
       assert.include(entry?.body, "window_count")
     }),
   )
+
+  it.effect("writes the amounts of a refusal as people write them", () =>
+    signing(function* (signer) {
+      yield* signer.sign(request(transfer()))
+      const more = { ...request(transfer({ amount: baseUnits(51n) })), intentId: "j" }
+      const { message } = yield* Effect.flip(signer.sign(more))
+      const numbers = "10 USDT of 15 USDT in 24 h are used; 5.1 USDT more is too much"
+      assert.strictEqual(message, `refused (window_amount): ${numbers} (policy line 1)`)
+    }),
+  )
 })
 
 describe("the network's fee", () => {
