@@ -22,7 +22,9 @@ import { logStateOnSignal, reloadOnHangup } from "./signals.ts"
 import { endEarlierOutage, outlastOutages } from "./storeOutage.ts"
 
 /** Time for awaited answers after a stop is requested. The whole end is bounded at 10 s in main. */
-const drainMillis = 5_000
+const drainMillisOf = ({ postgresUrlFile }: DaemonOptions): number =>
+  // Another process waits for the treasury. It sends the same bytes again where it finds no answer.
+  postgresUrlFile === undefined ? 5_000 : 500
 
 /** One treasury, and the parts of the process that it uses. */
 interface TreasuryRun {
@@ -91,10 +93,12 @@ const serve = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined, 
     yield* Effect.forkScoped(logStateOnSignal)
     yield* Effect.forkScoped(logReady(options.treasury))
     yield* Effect.forkScoped(summaries(options, sandbox))
-    return yield* Effect.onInterrupt(Fiber.join(loops), () => Effect.andThen(noteStopping, stop(loops)))
+    return yield* Effect.onInterrupt(Fiber.join(loops), () =>
+      Effect.andThen(noteStopping, stop(loops, drainMillisOf(options))),
+    )
   }).pipe(Effect.scoped)
 
-const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<unknown, unknown>) {
+const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<unknown, unknown>, drainMillis: number) {
   const sending = yield* (yield* InFlight).sending
   if (sending > 0) {
     yield* logEvent("daemon stopping", { count: sending, seconds: drainMillis / 1_000 })
