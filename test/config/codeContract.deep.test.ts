@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, beforeAll, describe, it } from "vitest"
-import { codeOf } from "../../src/config/code/askCode.ts"
+import { askMillis, codeOf } from "../../src/config/code/askCode.ts"
 import { type LoadedFunction, loadRules } from "../../src/config/code/loadRules.ts"
 import type { Seen } from "../../src/config/code/RulesFile.ts"
 import type { Code, CodeAnswer, CodeSeen } from "../../src/rules/Code.ts"
@@ -181,7 +181,7 @@ const there = async (): Promise<ReadonlyArray<LoadedFunction>> => {
 
 const adapters: ReadonlyArray<readonly [name: string, functions: () => Promise<ReadonlyArray<LoadedFunction>>]> = [
   ["in a process of its own", there],
-  ["in this process", async () => cases.map(({ make }) => codeHere(make()))],
+  ["in this process", async () => cases.map(({ make }) => codeHere(make(), askMillis))],
 ]
 
 /** Where it fails is told by the process of a file alone. */

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { makeVirtualTreasury } from "../../src/backtest/VirtualTreasury.ts"
-import { codeOf } from "../../src/config/code/askCode.ts"
+import { askMillis, codeOf } from "../../src/config/code/askCode.ts"
 import { askNeed } from "../../src/config/code/codeWire.ts"
 import { asFunction, wireOf } from "../../src/config/code/loadRules.ts"
 import type { Seen } from "../../src/config/code/RulesFile.ts"
@@ -48,7 +48,7 @@ describe("an operator's function", () => {
       while (!ends);
       return undefined
     }
-    const code = codeOf(codeHere(need), { to: [hot], asset }, "")
+    const code = codeOf(codeHere(need, askMillis), { to: [hot], asset }, "")
     const ask = (told: CodeSeen, now: number) => saidBy(code, told, now)
     const first = ask(seen, seen.time + 40_000)
     for (const later of [40_000, 41_000, 99_999]) {
@@ -59,7 +59,7 @@ describe("an operator's function", () => {
     assert.strictEqual(ask(seen, seen.time + 100_000)._tag, "Broken")
     assert.strictEqual(asked, 2)
     ends = true
-    const reloaded = codeOf(codeHere(need), { to: [hot], asset }, "")
+    const reloaded = codeOf(codeHere(need, askMillis), { to: [hot], asset }, "")
     assert.strictEqual(saidBy(reloaded, seen, seen.time + 101_000)._tag, "Pays")
     assert.strictEqual(ask(seen, seen.time + 101_000)._tag, "Broken")
     assert.strictEqual(ask(seen, seen.time + 160_000)._tag, "Pays")
