@@ -10,8 +10,11 @@ import {
   approversOf,
   expiriesAt,
   expiryFrom,
+  factIn,
+  type GivenApproval,
   type HaltNamed,
   type Operators,
+  readApproval,
   signerOf,
 } from "../tx/Approval.ts"
 import { problem } from "./stories.ts"
@@ -117,9 +120,30 @@ export const agreementOf = Effect.fnUntraced(function* (operators: Operators, pl
   const by = approversOf(operators, expiriesAt(now).map(textUntil), given)
   const others = [...operators.keys()].filter((name) => !by.includes(name))
   const missing = Math.max(0, neededOf(operators) - by.length)
+  const otherReasons = others.flatMap((operator) => {
+    if (asked.kind === "terms") return []
+    const reason = reasonGiven(given, operators.get(operator), (one) =>
+      expiriesAt(now).map((expires) => agreementText(place, { ...asked, reason: one }, expires)),
+    )
+    return reason === undefined ? [] : [{ operator, reason }]
+  })
   // The text to sign now: its UTF-8 bytes, the last line break included.
-  return { text: textUntil(expiryFrom(now)), by, others, missing }
+  return { text: textUntil(expiryFrom(now)), by, others, missing, otherReasons }
 })
+
+/** The reason of a key's newest text that says the same but for its reason; undefined where it has signed none. */
+const reasonGiven = (
+  given: ReadonlyArray<GivenApproval & { readonly text: string }>,
+  key: string | undefined,
+  textsFor: (reason: string) => ReadonlyArray<string>,
+): string | undefined =>
+  given
+    .flatMap((one) => {
+      const read = one.key === key ? readApproval(one.text) : undefined
+      const reason = read && factIn(read, "reason")
+      return reason !== undefined && textsFor(reason).includes(one.text) ? [reason] : []
+    })
+    .at(-1)
 type SharedApproval = Effect.Success<ReturnType<typeof agreementOf>>
 
 /**

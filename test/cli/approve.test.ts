@@ -151,7 +151,12 @@ describe("operators at the command line", () => {
       assert.deepStrictEqual([first.code, first.stdout], [7, ""])
       assert.lengthOf(first.stderr.match(/^cofferer approval: resume$/gm) ?? [], 1, "it is printed once")
       assert.strictEqual((yield* resume("looked at it", "--key", fileOf("ana"))).code, 7, "one is one")
-      assert.strictEqual((yield* resume("another reason", "--key", fileOf("ben"))).code, 7)
+      const another = yield* resume("another reason", "--key", fileOf("ben"))
+      assert.strictEqual(another.code, 7)
+      assert.match(
+        another.stderr,
+        /approved by ben; .*same reason.*; ana has signed it with the reason "looked at it"\n/,
+      )
       assert.lengthOf(yield* controls.halts, 1)
       const signature = yield* signElsewhere("ben", asked.stdout)
       const done = yield* resume("looked at it", "--signature", signature)
