@@ -107,8 +107,8 @@ const Waiting = Schema.Struct({
   by: Schema.Array(Schema.String),
   others: Schema.Array(Schema.String),
   missing: Schema.Int,
-  /** Operators who have signed the same, but with another reason. */
-  otherReasons: Schema.Array(Schema.Struct({ operator: Schema.String, reason: Schema.String })),
+  /** Operators who have signed the same, but with another reason. A daemon of an earlier build does not say it. */
+  otherReasons: Schema.optionalKey(Schema.Array(Schema.Struct({ operator: Schema.String, reason: Schema.String }))),
 })
 const isWaiting = Schema.is(Waiting)
 
@@ -141,7 +141,7 @@ export const signAgreement = Effect.fnUntraced(function* <A, E, R>(
   if (!isWaiting(answer)) return answer as Exclude<A, { readonly waits: unknown }>
   // Checked before it is printed for a signature elsewhere.
   yield* needSignable(answer.text, asked)
-  const { text, by, others, missing, otherReasons, waits } = answer
+  const { text, by, others, missing, otherReasons = [], waits } = answer
   // Printing adds the line end that the text ends with.
   if (chosen.output === "json" || text !== shown) yield* printResult(chosen.output, answer, () => text.slice(0, -1))
   const done = by.length === 0 ? "" : `approved by ${by.join(", ")}; `

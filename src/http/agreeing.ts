@@ -131,6 +131,8 @@ export const agreementOf = Effect.fnUntraced(function* (operators: Operators, pl
   return { text: textUntil(expiryFrom(now)), by, others, missing, otherReasons }
 })
 
+type SharedApproval = Effect.Success<ReturnType<typeof agreementOf>>
+
 /** The reason of a key's newest text that says the same but for its reason; undefined where it has signed none. */
 const reasonGiven = (
   given: ReadonlyArray<GivenApproval & { readonly text: string }>,
@@ -144,7 +146,6 @@ const reasonGiven = (
       return reason !== undefined && textsFor(reason).includes(one.text) ? [reason] : []
     })
     .at(-1)
-type SharedApproval = Effect.Success<ReturnType<typeof agreementOf>>
 
 /**
  * Stores an operator's signature over the text printed now or within the last day, and returns the progress. `problem`
