@@ -14,7 +14,7 @@ interface Spend {
   readonly amount: bigint
 }
 
-/** What a policy line counted in the whole run. */
+/** Sums and highest values of a policy line in the whole run. */
 interface LineTotals {
   readonly line: PolicyLine
   readonly spent: bigint

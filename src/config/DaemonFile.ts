@@ -110,7 +110,7 @@ export const nameProblem = (entry: TreasuryEntry, all: ReadonlyArray<TreasuryEnt
   return configProblem(entry.file, `the name ${entry.name} is also that of ${basename(twin.file)}`, remedy)
 }
 
-/** What a treasury must not share with another one, each with its place. */
+/** Keys and watermarks that a treasury shares with another one, each with its place: neither is permitted. */
 export const clashesOf = (treasury: Treasury, all: ReadonlyArray<Treasury>): ReadonlyArray<Problem> => {
   const others = all.filter((one) => one !== treasury)
   return [...sharedKeys(treasury, others), ...sharedMark(treasury, others)]

@@ -27,7 +27,7 @@ export interface NamedBlock {
 export interface ReportedHead {
   readonly height: bigint
   readonly rows: BlockMark | undefined
-  /** Of several gateways: if a quorum of their heads fits its own row headers. Default: if this height fits `rows`. */
+  /** True if the head fits its own row headers; for several gateways, a quorum of heads. Default: by `rows`. */
   readonly isOfItsRows?: boolean
 }
 

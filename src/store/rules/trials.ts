@@ -47,7 +47,7 @@ export const makeTrials = (settings: Settings["Service"]) => {
       if (kept.size !== rules.length || rules.some((rule) => !kept.has(rule))) yield* write(all)
       return all
     }),
-    /** What `trials` returns, without storing anything. */
+    /** The same sums as `trials` returns, without storing anything. */
     peekTrials: Effect.fn("RuleStates.peekTrials")(function* (rules: ReadonlyArray<string>) {
       if (rules.length === 0) return []
       const kept = yield* read
