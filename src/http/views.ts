@@ -8,7 +8,7 @@ import { instantText, isoOf, millisOf } from "../domain/Time.ts"
 import { dayOf, signedUses } from "../engine/snapshot.ts"
 import { assetById, type PinnedAsset, receiverKey } from "../rules/Account.ts"
 import { type AlertRule, conditionText } from "../rules/Condition.ts"
-import { type PeriodUse, type PolicyLine, periodUse } from "../rules/policy/Policy.ts"
+import { nextFree, type PeriodUse, type PolicyLine, periodUse } from "../rules/policy/Policy.ts"
 import { isAlert, isPaying, isRehearsed, levelsOf, type PayingRule } from "../rules/Rule.ts"
 import { isOn, type RuleMemory } from "../rules/RuleMemory.ts"
 import { Observations } from "../store/balances/Observations.ts"
@@ -147,7 +147,7 @@ const paymentView = (
   const asset = assetById(treasury.assets, line.assetId)
   const say = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
   const symbol = asset?.symbol ?? line.assetId
-  const [next] = use.leaving ?? []
+  const next = nextFree(line, use)
   const isUsedUp = amount + line.perTransfer > line.per24h || count >= line.transfersPer24h
   return {
     line: line.line,

@@ -7,7 +7,7 @@ import { decide } from "../../src/rules/checks/decide.ts"
 import { reachOf } from "../../src/rules/checks/history.ts"
 import { decideRound, type RoundContext } from "../../src/rules/decideRound.ts"
 import { endedBy } from "../../src/rules/explain/explain.ts"
-import { feeMax, freeAt, judgePolicy, type Policy } from "../../src/rules/policy/Policy.ts"
+import { feeMax, freeAt, judgePolicy, nextFree, type Policy } from "../../src/rules/policy/Policy.ts"
 import type { Level, PayingRule, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { type Snapshot, transferParametersOf } from "../../src/rules/Snapshot.ts"
@@ -350,6 +350,17 @@ describe("the policy", () => {
     const [line] = policy.lines
     const leaving = [1, 2].map((end) => ({ amount: units(100), at: end }))
     assert.strictEqual(freeAt(line!, { amount: units(1_000), count, leaving }, wanted), at)
+  })
+
+  it.each([
+    ["a full line", units(1_000), 4, { amount: units(100), at: 1 }],
+    ["a line whose limit was lowered below its use", units(1_100), 4, { amount: units(100), at: 2 }],
+    ["a line without transfers", units(500), 5, { amount: units(600), at: 1 }],
+    ["a line far above its limit", units(1_300), 4, undefined],
+  ] as const)("tells when more is left: %s", (_, amount, count, next) => {
+    const [line] = policy.lines
+    const leaving = [1, 2].map((end) => ({ amount: units(100), at: end }))
+    assert.deepStrictEqual(nextFree(line!, { amount, count, leaving }), next)
   })
 
   it("rounds the reserved fee up", () => {

@@ -1,6 +1,6 @@
 import { shortId } from "../../domain/Hex.ts"
 import { accountName, type Party, type Receiver, type RuleAccount, receiverKey } from "../Account.ts"
-import { lineFor, type PeriodUse, periodUse, usesQuota } from "../policy/Policy.ts"
+import { lineFor, nextFree, type PeriodUse, periodUse, usesQuota } from "../policy/Policy.ts"
 import { reservedFrom } from "../Snapshot.ts"
 import { isOfSubject, waysOf } from "../Subject.ts"
 import { amountText, floorOf, levelText, type SubjectFacts } from "../SubjectFacts.ts"
@@ -90,7 +90,7 @@ const lineOf = <T>(facts: SubjectFacts, form: Form<T>, from: Party, to: Receiver
   const way = { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id }
   const line = lineFor(snapshot.policy, way)
   const use: PeriodUse = line === undefined ? { amount: 0n, count: 0 } : periodUse(snapshot, line, [])
-  const next = use.leaving?.[0]
+  const next = line === undefined ? undefined : nextFree(line, use)
   const per24h = line?.per24h ?? 0n
   return {
     from: from.name,
@@ -101,7 +101,7 @@ const lineOf = <T>(facts: SubjectFacts, form: Form<T>, from: Party, to: Receiver
     used: form.level(facts, use.amount),
     per24h: form.level(facts, per24h),
     left: form.level(facts, per24h > use.amount ? per24h - use.amount : 0n),
-    /** The next that leaves the period; null where time alone frees nothing. */
+    /** When more is left next, and how much more; null where time alone frees nothing. */
     nextFree: next === undefined ? null : { amount: form.level(facts, next.amount), at: form.time(next.at) },
     transfers: use.count,
     transfersPer24h: line?.transfersPer24h ?? 0,

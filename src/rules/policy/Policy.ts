@@ -210,6 +210,23 @@ export const freeAt = (line: PolicyLine, { amount, count, leaving = [] }: Period
   return undefined
 }
 
+/** When time alone next leaves more of the line's limit to new payments, and how much; undefined where it does not. */
+export const nextFree = (
+  { per24h, transfersPer24h }: PolicyLine,
+  { amount, count, leaving = [] }: PeriodUse,
+): LeavingSpend | undefined => {
+  const left = (used: bigint, transfers: number): bigint =>
+    transfers >= transfersPer24h || used > per24h ? 0n : per24h - used
+  let [used, transfers] = [amount, count]
+  for (const { amount: freed, at } of leaving) {
+    used -= freed
+    transfers -= 1
+    const more = left(used, transfers) - left(amount, count)
+    if (more > 0n) return { amount: more, at }
+  }
+  return undefined
+}
+
 /** Describes a refusal with the numbers that decided, each as `sum` writes it. `freeAt`: Unix milliseconds. */
 export const refusalText = (
   { refusal, detail, line }: RefusedVerdict,
