@@ -223,8 +223,9 @@ export const halt = Command.make(
     }
     if (answered.success === undefined)
       return yield* haltWithoutDaemon(chosen.output, dataDir, { reason, author, chosen })
-    const text = 'halted: nothing is signed or sent until "cofferer resume --reason TEXT"'
-    return yield* printResult(chosen.output, { halted: true, reason, author }, () => text)
+    const { treasury } = answered.success as { readonly treasury?: string }
+    const text = `halted: ${treasury ?? "the daemon"} signs and sends nothing until "cofferer resume --reason TEXT"`
+    return yield* printResult(chosen.output, { halted: true, treasury, reason, author }, () => text)
   }),
 ).pipe(Command.withDescription("Stop all signing and sending, until resume"))
 

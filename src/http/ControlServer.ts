@@ -251,7 +251,10 @@ const ledger = (word: LedgerVerb) =>
 
 /** Every verb, as `agreements` names it. */
 const verbs = {
-  halt: verb(HaltBody, (_, asked) => Effect.flatMap(haltAll(asked), done)),
+  // Named, since the asker knows only the data directory.
+  halt: verb(HaltBody, ({ treasury: { name } }, asked) =>
+    Effect.flatMap(haltAll(asked), (halted) => done({ ...halted, treasury: name })),
+  ),
   pause: verb(PauseBody, ({ treasury }, asked) => Effect.flatMap(pauseScope(treasury, asked), done)),
   resume: verb(ResumeBody, (options, asked) => Effect.flatMap(resumeScope(options, asked), done)),
   "intents/*/cancel": ends("cancel"),

@@ -47,7 +47,8 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     controlled(function* (options) {
       const config = ["--config", fileWith(text(options.dataDir))]
       const halted = yield* run("halt", ...reason, ...config)
-      assert.deepStrictEqual([halted.code, halted.stdout.slice(0, 7)], [0, "halted:"], halted.stderr)
+      const named = `halted: ${options.treasury.name} signs and sends nothing`
+      assert.deepStrictEqual([halted.code, halted.stdout.slice(0, named.length)], [0, named], halted.stderr)
       assert.match(halted.stderr, /^warn /)
       assert.match(halted.stderr, says)
       assert.include(halted.stderr, `goes on with the data directory ${options.dataDir}; --data DIR names another`)

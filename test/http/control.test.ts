@@ -50,7 +50,10 @@ describe("the control socket", () => {
   it.effect("halts everything at a person's word, pages people, and goes on after a resume", () =>
     controlled(function* (options, sandbox) {
       const said = { reason: "something is odd", author: "ana" }
-      assert.deepStrictEqual((yield* ask(options, "/api/v1/halt", said)).json, { halted: true })
+      assert.deepStrictEqual((yield* ask(options, "/api/v1/halt", said)).json, {
+        halted: true,
+        treasury: options.treasury.name,
+      })
       for (let i = 0; i < 4; i++) yield* round(options, sandbox)
       assert.deepStrictEqual([yield* states, yield* reason], [[], "halted"])
       for (const query of ["?limit=1", "?limit=x", "?limit=1e300", "?limit=0", "?limit=-1", ""]) {
