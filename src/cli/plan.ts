@@ -3,6 +3,7 @@ import { resolve } from "node:path"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import type { InForce } from "../config/ConfigInForce.ts"
+import { lowerMode } from "../config/Environment.ts"
 import { loadTreasury } from "../config/Treasury.ts"
 import { secondText, timeText } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
@@ -122,8 +123,10 @@ export const plan = Command.make(
 /** Plans by the database. A file of another name is compared with treasury.yaml in this folder. */
 const stored = Effect.fnUntraced(function* (found: Setup, isNamed: boolean) {
   const isOther = isNamed && existsSync(defaultFile) && resolve(found.treasury.file) !== resolve(defaultFile)
-  const inForce: InForce | undefined = isOther
-    ? { treasury: yield* loadTreasury(defaultFile), mode: found.mode }
-    : undefined
+  const treasury = isOther ? yield* loadTreasury(defaultFile) : undefined
+  const inForce: InForce | undefined = treasury && {
+    treasury,
+    mode: lowerMode(treasury.mode, found.environment.mode),
+  }
   return yield* planOf({ plan: found, inForce, asLastSeen: true })
 })
