@@ -15,7 +15,7 @@ const folders = new Map(
     .filter((file) => file.endsWith(".ts") && !file.startsWith("sandbox"))
     .flatMap((file) =>
       Array.from(
-        readFileSync(new URL(file, src), "utf8").matchAll(/(?:Effect\.fn\(|withSpan\(|change\(sql, )"([^"]+)"/g),
+        readFileSync(new URL(file, src), "utf8").matchAll(/(?:Effect\.fn\(|withSpan\(|sql\.change\()"([^"]+)"/g),
         ([, name]) => [name ?? "", file.split("/")[0]] as const,
       ),
     ),
@@ -31,12 +31,13 @@ const roomChanges = Effect.fnUntraced(function* <A, E, R>(step: Effect.Effect<A,
       return new Tracer.NativeSpan(made)
     },
   })
-  yield* Effect.provideService(step, Tracer.Tracer, tracer)
+  // A flow makes no spans otherwise.
+  yield* step.pipe(Effect.withTracerEnabled(true), Effect.provideService(Tracer.Tracer, tracer))
   return rooms.filter((room, i) => i > 0 && room !== rooms[i - 1]).length
 })
 
 it.effect(
-  "one payment changes folders at most 25 times from its decision to its signature, and 12 while it is confirmed",
+  "one payment changes folders at most 12 times from its decision to its signature, and 8 while it is confirmed",
   () =>
     flow(
       function* (options, sandbox) {
@@ -53,8 +54,9 @@ it.effect(
         yield* read
         const confirming = yield* roomChanges(confirmOnce())
         assert.deepStrictEqual(yield* states, ["confirmed"])
-        assert.isAtMost(signing, 25)
-        assert.isAtMost(confirming, 12)
+        assert.isAtLeast(Math.min(signing, confirming), 1, "spans are seen")
+        assert.isAtMost(signing, 12)
+        assert.isAtMost(confirming, 8)
       },
       { network: { framing: "bare" } },
     ),
