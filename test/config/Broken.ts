@@ -214,6 +214,15 @@ export const broken: ReadonlyArray<Broken> = [
   mistake("a key in another case", "maxAge:", "maxage:", /unknown key "maxage"; did you mean "maxAge"\?/),
   mistake("a key of another place", "  quorum: 2", "  cooldown: 2s", /unknown key "cooldown"/),
   mistake("a misspelled key of a level", "below:", "belwo:", /"belwo"; did you mean "below"\?/),
+  mistake(
+    "a second level behind one that is wrong",
+    "        - { party: hot, asset: USDT, balance",
+    `        - { party: hut, asset: USDT, below: "1", target: "2" }
+        - { party: hot, asset: USDT, below: "1", target: "2" }
+        - { party: hot, asset: USDT, balance`,
+    /a second level for hot\/USDT/,
+    2,
+  ),
   mistake("a misspelled key of the poll", "idle: 5s", "idel: 5s", /did you mean "idle"\?/),
   mistake("a key given twice", "mode: live", "mode: live\nmode: shadow", /"mode" is given twice, first on line 3/, 1),
   mistake("a version of the future", "version: 1", "version: 2", /version: "2" is not valid; write 1/),

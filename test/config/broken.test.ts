@@ -44,6 +44,15 @@ describe("a broken treasury file", () => {
     assert.match(error.message, /^\S+:\d+:1 {2}a second document begins; remove the line "---"$/)
   })
 
+  it.effect("names the second of an account's two places behind a wrong one", function* () {
+    const account = (party: string) => `        - { party: ${party}, asset: USDT }\n`
+    const code = `  - name: own\n    code:\n      accounts:\n${["hut", "hot", "hot"].map(account).join("")}`
+    const rule = `${code}      from: hot\n      to: cold\n      asset: USDT\n      need: own\n`
+    const error = yield* Effect.flip(load(goodText.replace("rules:\n", `rules:\n${rule}`)))
+    const line = goodText.split("\n").indexOf("rules:") + 7
+    assert.match(error.message, new RegExp(`^\\S+:${line}:\\d+ {2}hot/USDT is given twice; keep one`, "m"))
+  })
+
   it.effect("with an unknown time zone gets that error alone", function* () {
     const hours = 'hours: { office: { weekdays: "monday:friday", times: "08:00-18:00", location: Mars/Base } }\n'
     const error = yield* Effect.flip(load(hours + goodText.replace("for: 30s", "for: 30s\n    during: office")))

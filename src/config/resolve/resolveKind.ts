@@ -51,16 +51,13 @@ export const resolveKind = (raw: RuleText, base: RuleBase, path: Path, known: Kn
 const resolveTopUp = (raw: Kind<"topUp">, base: RuleBase, at: Path, known: KnownNames): PayingRule | undefined => {
   const { parties, report } = known
   const from = payerOf(raw.from, [...at, "from"], parties, report)
-  const levels = raw.levels.flatMap((l, i) =>
-    resolveLevel({ ...l, trigger: l.below, word: "below" }, [...at, "levels", i], known),
-  )
-  for (const [i, l] of levels.entries()) {
-    if (l.party.name === raw.from) refuseSelf(l.party.name, [...at, "levels", i, "party"], report)
-    const twin = levels.findIndex((other) => other.party === l.party && other.asset === l.asset)
-    if (twin < i) {
-      report.add([...at, "levels", i], `a second level for ${l.party.name}/${l.asset.symbol}`, "keep one of them")
-    }
-  }
+  const levels = raw.levels.flatMap((l, i, all) => {
+    const place = [...at, "levels", i]
+    if (l.party === raw.from) refuseSelf(l.party, [...place, "party"], report)
+    const twin = all.findIndex((other) => other.party === l.party && other.asset === l.asset)
+    if (twin < i) report.add(place, `a second level for ${l.party}/${l.asset}`, "keep one of them")
+    return resolveLevel({ ...l, trigger: l.below, word: "below" }, place, known)
+  })
   return from === undefined ? undefined : { ...base, kind: "topUp", from, levels }
 }
 
@@ -211,11 +208,16 @@ const resolveCode = (raw: Kind<"code">, base: RuleBase, at: Path, known: KnownNa
     return partyOf(name, path, parties, report) ?? []
   })
   if (names.length === 0) report.add([...at, "to"], "nobody is paid", "name at least one party")
-  const accounts = raw.accounts.flatMap((account, i) => accountOf(account, [...at, "accounts", i], known) ?? [])
-  for (const [i, account] of accounts.entries()) {
-    if (accounts.findIndex((other) => balanceName(other) === balanceName(account)) === i) continue
-    report.add([...at, "accounts", i], `${balanceName(account)} is given twice`, "keep one of the two")
-  }
+  const seen = new Set<string>()
+  const accounts = raw.accounts.flatMap((written, i) => {
+    const place = [...at, "accounts", i]
+    const account = accountOf(written, place, known)
+    if (account === undefined) return []
+    const name = balanceName(account)
+    if (seen.has(name)) report.add(place, `${name} is given twice`, "keep one of the two")
+    seen.add(name)
+    return [account]
+  })
   const need = report.document.code?.get(raw.need)
   if (!isLoadedFunction(need)) {
     report.add([...at, "need"], "need is not a function", "write the rule in a file of rules in TypeScript: rules.ts")
