@@ -10,7 +10,7 @@ const modes: ReadonlyArray<Mode> = ["observe", "shadow", "live"]
 
 /** All variables, with the forms of their texts. */
 const forms: ReadonlyArray<readonly [name: string, form: RegExp, remedy: string]> = [
-  ["COFFERER_DATA_DIR", /^/, ""],
+  ["COFFERER_DATA_DIR", /./, "name a folder, or unset it"],
   ["COFFERER_LISTEN", listenForm, 'write host:port, such as "127.0.0.1:9464"'],
   ["COFFERER_METRICS", listenForm, 'write host:port, such as "127.0.0.1:9465"'],
   ["COFFERER_LOG_LEVEL", /^(debug|info|warning|error)$/, "write debug, info, warning or error"],

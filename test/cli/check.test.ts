@@ -307,6 +307,15 @@ describe("wrong calls", () => {
     assert.match(stderr, /no daemon runs/)
   })
 
+  it("an empty data directory is refused, and not taken for the working directory", async () => {
+    const env = { COFFERER_DATA_DIR: "" }
+    const { code, stderr } = await callCofferer(["check", "config/sandbox.yaml"], { env })
+    assert.strictEqual(code, 3, stderr)
+    assert.include(stderr, 'COFFERER_DATA_DIR is ""; name a folder, or unset it')
+    const asked = await callCofferer(["status", "--config", "config/treasury.example.yaml"], { env })
+    assert.match(asked.stderr, /no daemon runs in \S+\/\.cofferer/)
+  })
+
   it("an unknown COFFERER_ variable names the nearest", async () => {
     const { code, stderr } = await callCofferer(["check", "config/sandbox.yaml"], { env: { COFFERER_DATADIR: "x" } })
     assert.strictEqual(code, 3)

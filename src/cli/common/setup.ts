@@ -115,11 +115,14 @@ export const severalIn = (chosen: Chosen): string | undefined => {
   return isTreasuries(dir) ? dir : undefined
 }
 
+/** The data directory of the environment. An empty one names none: it would be the working directory. */
+const dirIn = (env: ProcessContext["env"]): string | undefined => env["COFFERER_DATA_DIR"] || undefined
+
 /** The settings of a process of several treasuries, with its data directory as the environment has it. */
 export const daemonIn = Effect.fnUntraced(function* (dir: string) {
   const { env } = yield* ProcessContext
   const config = yield* loadDaemon(dir)
-  const dataDir = env["COFFERER_DATA_DIR"]
+  const dataDir = dirIn(env)
   return dataDir === undefined ? config : { ...config, dataDir: resolve(dataDir) }
 })
 
@@ -265,12 +268,7 @@ export const dataDirOf = Effect.fnUntraced(function* (given: Chosen, purpose: "a
   const { env } = yield* ProcessContext
   const environment = yield* Effect.exit(readEnvironment(env))
   const { ownDir } = chosen
-  const named =
-    ownDir !== undefined
-      ? undefined
-      : Exit.isSuccess(environment)
-        ? environment.value.dataDir
-        : env["COFFERER_DATA_DIR"]
+  const named = ownDir === undefined ? dirIn(env) : undefined
   const lines = Exit.isSuccess(environment) ? [] : problemLines(environment.cause)
   const found = named === undefined ? yield* dirOfFiles(chosen, purpose) : { dir: named, lines: [] }
   const dataDir = resolve(found.dir ?? ownDir ?? defaultDataDir)
