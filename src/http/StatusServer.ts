@@ -36,17 +36,25 @@ export const connectionsMax = 64
 /** File of the data directory with host and port of the page, and its path if it is one of many. */
 export const addressFile = "page-address"
 
-/** The page could not be served. */
+/** Names of the addresses by their key under "daemon"; the socket has none. */
+const addressNames = {
+  listen: "the page's address",
+  metrics: "the metrics' address",
+  socket: "the command line's socket",
+}
+
+/** An address could not be opened. */
 export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
+  use: Schema.Literals(["listen", "metrics", "socket"]),
   address: Schema.String,
   busy: Schema.Boolean,
   cause: Schema.Defect(),
 }) {
   override get message() {
     const why = this.busy
-      ? "is taken by another process; stop it or set daemon.listen"
+      ? `is taken by another process; stop it or set daemon.${this.use}`
       : `cannot be opened: ${this.cause}`
-    return `the page's address ${this.address} ${why}`
+    return `${addressNames[this.use]} ${this.address} ${why}`
   }
 }
 
@@ -93,14 +101,14 @@ export const ownAddress = (given: StatusServerOptions, mounted: Mounted = () => 
       const answers = yield* withServices(needing)
       const { host, dataDir, metrics } = options
       const access = makeAccess(options)
-      const url = yield* serve(options, options, (request: Request) => {
+      const url = yield* serve("listen", options, options.portBusy, (request: Request) => {
         const part = mounted(request)
         return part === undefined ? answered(access, answers, request) : answered(access, part.answers, part.request)
       })
       options = { ...options, port: Number(new URL(url).port) }
       yield* noteAddress(dataDir, url)
       if (metrics !== undefined) {
-        const at = yield* serve(metrics, options, (request) => metricsAnswered(answers, request))
+        const at = yield* serve("metrics", metrics, options.portBusy, (request) => metricsAnswered(answers, request))
         yield* logEvent("metrics listening", { urls: [at] })
       }
       const token = isLoopback(host) ? undefined : tokenFile(dataDir)
@@ -142,16 +150,18 @@ const metricsAnswered = Effect.fn("Status.metrics")(function* (answers: SurfaceA
   return path === "/metrics" ? metricsResponse(request, yield* answers.metrics) : answers.other
 })
 
-const serve = Effect.fnUntraced(function* ({ host, port }: Address, { portBusy }: StatusServerOptions, answer: Answer) {
-  const bound = open(host, port)
-  const server = yield* portBusy === "error"
-    ? bound
-    : bound.pipe(
-        Effect.catchIf(
-          (error) => error.busy,
-          () => open(host, 0),
-        ),
-      )
+const serve = Effect.fnUntraced(function* (
+  use: "listen" | "metrics",
+  { host, port }: Address,
+  portBusy: StatusServerOptions["portBusy"],
+  answer: Answer,
+) {
+  const server = yield* open(use, host, port).pipe(
+    Effect.catchIf(
+      (error) => error.busy && portBusy === "free",
+      () => open(use, host, 0),
+    ),
+  )
   yield* server.serve(Effect.interruptible(Effect.flatMap(HttpServerRequest.HttpServerRequest, answer)))
   const actual = server.address._tag === "UnixPathAddress" ? port : server.address.port
   return `http://${host.includes(":") ? `[${host}]` : host}:${actual}`
@@ -173,11 +183,11 @@ export const noteAddress = (dataDir: string, url: string) =>
     writeFileSync(file, address, { mode: 0o600 })
   }).pipe(Effect.catch((error) => logEvent("page address not written", { reason: String(error.cause) })))
 
-const open = (host: string, port: number) =>
+const open = (use: ListenError["use"], host: string, port: number) =>
   NodeHttpServer.make(() => boundedServer(connectionsMax), { host, port, gracefulShutdownTimeout: "500 millis" }).pipe(
     Effect.mapError(({ cause }) => {
       const busy = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"
-      return new ListenError({ address: `${host}:${port}`, busy, cause })
+      return new ListenError({ use, address: `${host}:${port}`, busy, cause })
     }),
   )
 

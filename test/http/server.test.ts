@@ -228,6 +228,25 @@ describe("readiness", () => {
 })
 
 describe("metrics at an address of their own", () => {
+  it.live("name their own setting where another process has the address", () =>
+    Effect.gen(function* () {
+      const port = yield* freePort
+      const metrics = { host: "127.0.0.1", port }
+      yield* withServer(
+        "127.0.0.1",
+        () =>
+          Effect.gen(function* () {
+            const again = yield* Effect.flip(withServer("127.0.0.1", () => Effect.void, { metrics }))
+            assert.strictEqual(
+              again.message,
+              `the metrics' address 127.0.0.1:${port} is taken by another process; stop it or set daemon.metrics`,
+            )
+          }),
+        { metrics },
+      )
+    }),
+  )
+
   it.live("are read without a token, beside the probes and nothing else", () =>
     Effect.gen(function* () {
       const port = yield* freePort
