@@ -144,7 +144,7 @@ const cases: ReadonlyArray<Case> = [
   },
   {
     title: "a list without end",
-    make: () => () => new Array(200_000).fill({ pay: "1" }),
+    make: () => () => new Array(100_001).fill(""),
     says: /more than 100,000 values/,
   },
   {

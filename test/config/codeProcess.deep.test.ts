@@ -33,6 +33,17 @@ const childrenOf = (parent: number): ReadonlyArray<number> =>
       }
     })
 
+/** A program of its own, whose event loop does nothing else, that loads a file of rules as `loaded`. */
+const loading = (path: string, then: string) => {
+  const text = `
+    import { loadRules } from ${JSON.stringify(join(root, "src/config/code/loadRules.ts"))}
+    const loaded = await loadRules(${JSON.stringify(path)})
+    ${then}`
+  return spawn(process.execPath, ["--input-type=module-typescript", "-e", text], {
+    stdio: ["ignore", "pipe", "inherit"],
+  })
+}
+
 describe("the process of rules in code", () => {
   beforeEach(({ skip }) => skip(!existsSync("/proc/self/task"), "needs /proc"))
 
@@ -52,14 +63,7 @@ describe("the process of rules in code", () => {
   })
 
   it("ends with the program, however that ends", async () => {
-    const text = `
-      import { loadRules } from ${JSON.stringify(join(root, "src/config/code/loadRules.ts"))}
-      await loadRules(${JSON.stringify(file)})
-      console.log("loaded")
-      setInterval(() => {}, 1_000)`
-    const program = spawn(process.execPath, ["--input-type=module-typescript", "-e", text], {
-      stdio: ["ignore", "pipe", "inherit"],
-    })
+    const program = loading(file, 'console.log("loaded"); setInterval(() => {}, 1_000)')
     await inTime("a line", once(program.stdout, "data"))
     const [pid] = childrenOf(program.pid!)
     assert.isDefined(pid)
@@ -67,5 +71,12 @@ describe("the process of rules in code", () => {
     program.kill("SIGKILL")
     await ended
     await Effect.runPromise(waitUntil("the end of its code", () => !existsSync(`/proc/${pid}`)))
+  })
+
+  it("is known to have filled its heap", async () => {
+    const greedy = join(dir, "greedy.ts")
+    writeFileSync(greedy, "for (const all: Array<unknown> = []; ; ) all.push({})\nexport const rules = []\n")
+    const [said] = await inTime("a line", once(loading(greedy, "console.log(loaded.problem.message)").stdout, "data"))
+    assert.match(String(said), /^it takes more than 64 MB of heap, or 512 MB in all$/m)
   })
 })

@@ -57,7 +57,7 @@ const grow = `const all: Array<Uint8Array> = []
 const harm: Readonly<Record<string, readonly [code: string, says: RegExp]>> = {
   loops: ["for (;;);", /^its code does not end within 500 ms$/],
   throws: ['throw new Error("no")', /^its code fails at rules\.ts:\d+:\d+: no$/],
-  grows: [grow, /^its code (takes more than 512 MB|does not end within 500 ms)/],
+  grows: [grow, /^its code (takes more than 64 MB of heap, or 512 MB|does not end within 500 ms)/],
   ends: ["const proc = globalThis.constructor.constructor; proc('return process')().exit(0)", /^its code (ends|fails)/],
 }
 

@@ -93,8 +93,7 @@ const start = (): Running => {
   // One that is gone says so by its end.
   child.stdin.on("error", () => {})
   child.on("error", () => running.heard(undefined))
-  child.stdout.on("close", () => running.heard(undefined))
-  // Its output may have ended before somebody waits for it.
+  // Its output ends earlier, while the signal that ended it is not known yet.
   child.on("exit", () => running.heard(undefined))
   // The program waits for a reply, and not for the process.
   child.unref()

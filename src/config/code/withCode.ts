@@ -2,8 +2,7 @@ import { basename, dirname, resolve } from "node:path"
 import { Effect } from "effect"
 import type { Problem } from "../yaml/ConfigError.ts"
 import { pathText } from "../yaml/decodeAll.ts"
-import type { Place, Placed } from "../yaml/Yaml.ts"
-import { documentOf, type YamlDocument } from "../yaml/Yaml.ts"
+import { documentOf, type Place, type Placed, type YamlDocument } from "../yaml/Yaml.ts"
 import { literally, placeAt } from "./codeWire.ts"
 import { isLoadedFunction, loadRules, type RulesModule, rulesIn } from "./loadRules.ts"
 
@@ -90,8 +89,7 @@ const placedRules = (file: string, named: string, { rules, text, hash }: RulesMo
 /** Hash of the files of a function, by the text in its place. */
 export const hashIn = (codeName: string): string => codeName.slice(codeName.lastIndexOf(" ") + 1)
 
-const nameOf = (rule: unknown): string =>
-  String((typeof rule === "object" && rule !== null && "name" in rule && rule.name) || "")
+const nameOf = (rule: object): string => String(("name" in rule && rule.name) || "")
 
 const offsetOfName = (text: string, name: string, from: number): number | undefined => {
   const form = new RegExp(`\\bname["']?\\s*:\\s*(["'\`])${literally(name)}\\1`, "g")
