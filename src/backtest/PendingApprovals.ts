@@ -32,7 +32,7 @@ export interface PendingApproval {
 interface Wait {
   readonly id: IntentId
   readonly group: ApprovalGroup
-  readonly payer: Party | undefined
+  readonly payer: Party
   /** True if it counts as a transfer of the network's epoch. */
   readonly usesQuota: boolean
   readonly expires: number
@@ -77,8 +77,9 @@ export const makePendingApprovals = (
     if (now >= expires)
       return drop(wait, "rejected", now, `the approval lapsed: ${by.size} of ${group.need} had signed`)
     const isAssumed = afterMillis !== undefined && now >= intentOf(wait).createdAt + afterMillis
-    if (by.size >= group.need || isAssumed) {
-      const who = by.size >= group.need ? `by ${signersOf(wait).join(" and ")}` : `after ${timeText(afterMillis ?? 0)}`
+    const bySigners = by.size >= group.need ? `by ${signersOf(wait).join(" and ")}` : undefined
+    const who = bySigners ?? (isAssumed ? `after ${timeText(afterMillis)}` : undefined)
+    if (who !== undefined) {
       raise(wait, "info", now, `is approved ${who}`)
       return ledger.reserve(wait.id, now, `approved ${who}; money and limits are reserved`)
     }
@@ -89,8 +90,8 @@ export const makePendingApprovals = (
   }
   /** The payer's quota if no transfer is left of it for this payment. */
   const usedUpQuota = ({ usesQuota, payer }: Wait, now: number) => {
-    const quota = usesQuota && payer !== undefined ? limits.quota(payer.publicKey, now) : undefined
-    return quota !== undefined && quota.used >= quota.limit - (payer?.transfersKept ?? 0) ? quota : undefined
+    const quota = usesQuota ? limits.quota(payer.publicKey, now) : undefined
+    return quota !== undefined && quota.used >= quota.limit - payer.transfersKept ? quota : undefined
   }
   const isStopped = (wait: Wait, { now, halts, pauses, silentSince }: SigningMoment): boolean => {
     const { rule, payment } = intentOf(wait)
@@ -118,7 +119,7 @@ export const makePendingApprovals = (
     const { fromKey: from, toKey: to, assetId, amount } = intent.payment
     const spendable = spendableOf(intent, silentSince)
     const need = amount + intent.feeMax
-    const floor = wait.payer?.floor.get(assetId) ?? 0n
+    const floor = wait.payer.floor.get(assetId) ?? 0n
     // An approved payment waits for the money until its approval expires.
     if (spendable < need + floor) return undefined
     waits = waits.filter((one) => one !== wait)
@@ -128,7 +129,7 @@ export const makePendingApprovals = (
   return {
     /** Asks the group to approve a decided payment. */
     request: ({ at, intent: { id, payment } }: DecidedPayment, group: ApprovalGroup, subject: Subject): void => {
-      const payer = subject.payers.find(({ publicKey }) => publicKey === payment.fromKey)
+      const payer = subject.payers.find(({ publicKey }) => publicKey === payment.fromKey)!
       const usesQuota = commandOf(subject) !== "withdraw"
       const expires = at + group.withinMillis
       const wait: Wait = { id, group, payer, usesQuota, expires, by: new Set(), isReminded: false }
