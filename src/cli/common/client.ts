@@ -119,7 +119,7 @@ export const askDaemon = Effect.fnUntraced(function* (
     Effect.catchTag("NoAnswer", ({ kind, detail }) => {
       if (kind === "absent") return Effect.undefined
       return kind === "late"
-        ? failWith("timeOut", "the daemon does not answer")
+        ? failWith("timeOut", `the daemon does not answer within ${timeoutMillis / 1_000} s; its log shows why`)
         : failWith("failure", `the daemon cannot be reached: ${detail}`)
     }),
   )
@@ -164,7 +164,7 @@ interface Call {
   readonly mayCreate?: boolean
   /** True if it may stop or resume what another process runs. Default false: that one must be asked. */
   readonly isGuest?: boolean
-  /** Its data directory, where that was asked for before, with its warnings. */
+  /** Its data directory, if known: looking for it again would repeat its warnings. */
   readonly dataDir?: string
 }
 

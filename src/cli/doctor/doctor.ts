@@ -151,7 +151,13 @@ const workFinding = (pow: { readonly difficulty: number; readonly pastBlocks: nu
         )
   }).pipe(
     Effect.catchTag("PowError", ({ message }) =>
-      Effect.succeed(bad("work", `Proof of work failed: ${message}`, "restart; if it stays so, reinstall with npm ci")),
+      Effect.succeed(
+        bad(
+          "work",
+          `Proof of work failed: ${message}`,
+          "run doctor again; if it stays so, reinstall with npm ci --ignore-scripts",
+        ),
+      ),
     ),
   )
 
