@@ -279,6 +279,6 @@ export interface TreasuryState {
   readonly state: "starting" | "running" | "standby" | "ended"
   readonly severity: View["sentence"]["severity"]
   readonly text: string
-  /** When it came to this state and severity, ISO 8601. */
+  /** When it came to this state and severity, ISO 8601; starting and ended count as one. */
   readonly since: string
 }

@@ -335,9 +335,7 @@ export const headline = (
     return { severity: worst.severity, text: others.length === 0 ? text : `${text} Also: ${namesOf(others)}.` }
   }
   const open = intents.filter((intent) => intent.open).length
-  const windows = maintenance.map(
-    ({ name, until }) => `Maintenance ${name} until ${until.slice(0, 16).replace("T", " ")} UTC: rules pay nothing.`,
-  )
+  const windows = maintenance.map(({ name, until }) => `Maintenance ${name} until ${time(until)}: rules pay nothing.`)
   const activity = `${plural(confirmedToday, "payment")} in 24 h, ${open} open. Balances ${ageText(ageSeconds)}.`
   const named = (wanted: boolean | null) =>
     accounts.filter(({ inBand }) => inBand === wanted).map(({ party, asset }) => `${party}/${asset}`)

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { dayMillis } from "../domain/Time.ts"
-import { clockGap, type WrongClock } from "../rules/checks/wrongClock.ts"
+import { clockGap } from "../rules/checks/wrongClock.ts"
 import { isPaying, levelsOf, type PayingRule } from "../rules/Rule.ts"
 import { AlertQueue, type Pending } from "../store/alerts/AlertQueue.ts"
 import { disagreement, makeTrouble } from "../store/alerts/makeTrouble.ts"
@@ -118,7 +118,6 @@ const endShare = 1.25
 
 /** Facts that the view does not show. */
 interface More extends Pick<HealthFacts, "blockAgeSeconds" | "wrongClock"> {
-  readonly wrongClock: WrongClock | undefined
   readonly pending: ReadonlyArray<Pending>
 }
 

@@ -1,7 +1,7 @@
 import { type BaseUnits, formatAmount } from "../domain/Amount.ts"
 import type { ExternalAddress, PublicKey } from "../domain/Hex.ts"
 
-/** A party as configured. Without a signer it is watch-only and is never `from`. */
+/** A party as configured. Without a signer it is watch-only: only a request rule has it as `from`. */
 export interface Party {
   readonly name: string
   readonly publicKey: PublicKey

@@ -35,7 +35,7 @@ export interface RuleBase {
   readonly floor: ReadonlyMap<string, BaseUnits>
   /** Lower numbers take scarce funds and transfers first. */
   readonly priority: number
-  /** What is paid if the payer cannot cover the need above its floor: a part, or nothing. */
+  /** If the payer cannot cover the need above its floor: pays a part, or nothing. */
   readonly onShort: "partial" | "hold"
   /** Effect of a balance without data: it holds the rule, or counts as zero. */
   readonly onNoData: "hold" | "zero"

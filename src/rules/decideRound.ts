@@ -1,6 +1,7 @@
 import { alertOf } from "../domain/alerts/Alert.ts"
 import { sumText } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { dayMillis } from "../domain/Time.ts"
 import type { AlertRule } from "./Condition.ts"
 import { lockScope } from "./checks/stops.ts"
 import { type Conclusion, conclude } from "./conclude.ts"
@@ -99,7 +100,7 @@ const firingAfter = (alerts: ReadonlyArray<AlertResult>, before: ReadonlySet<str
 /** Consecutive failed payments of a rule that lock it. */
 const failuresMax = 3
 /** Older ones do not count. */
-const withinMillis = 86_400_000
+const withinMillis = dayMillis
 
 const failed: ReadonlySet<string> = new Set(["failed", "denied", "abandoned"])
 

@@ -52,7 +52,7 @@ export interface FlowSetup {
   readonly keepBob?: Fields
   /** More rules, or files of rules. */
   readonly rules?: ReadonlyArray<Fields | string>
-  /** What the policy's line allows in a day. Default 4. */
+  /** Transfers that the policy's line allows in a day. Default 4. */
   readonly transfersPer24h?: number
   /** More keys of the policy's line. */
   readonly line?: Fields
@@ -62,15 +62,15 @@ export interface FlowSetup {
   readonly policy?: Fields
   /** More top-level keys. */
   readonly more?: Fields
-  /** Whether the store waits for a window where its gateways list nothing, as a new one does. */
+  /** True if the store waits for a window where its gateways list nothing, as a new one does. */
   readonly isNew?: boolean
-  /** Whether no head of the chain was accepted before: then none counts for ten seconds. */
+  /** True if no head of the chain was accepted before: then none counts for ten seconds. */
   readonly isFirst?: boolean
-  /** Whether the asset listing is not read at the start. */
+  /** True if the asset listing is not read at the start. */
   readonly unlisted?: boolean
   /** The clock of the daemon's machine, by the network's. Default: the same. */
   readonly clock?: (network: Clock.Clock) => Clock.Clock
-  /** What stands before the network: from its address to the one that the treasury uses. */
+  /** Starts a proxy before the network: from its address to the one that the treasury uses. */
   readonly front?: (url: string) => Effect.Effect<string, never, Scope.Scope>
   /** Several gateways before the network: from its address to their names and addresses. */
   readonly gateways?: (url: string) => Effect.Effect<Readonly<Record<string, string>>, never, Scope.Scope>
@@ -218,7 +218,7 @@ const hasWaited = Effect.flatMap(Settings, (settings) =>
   }),
 )
 
-/** What alice's key really did. */
+/** Executed payments of alice's key. */
 export const paid = (sandbox: Sandbox["Service"]) =>
   Effect.map(sandbox.ledger.executed, (all) => all.filter((tx) => tx.party === alice && tx.code === 0))
 /** States of the newest payments. */

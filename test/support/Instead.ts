@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { type Arrived, startGateway } from "../gateway/GatewayServer.ts"
 
-/** What a gateway answers instead of the network, by path; undefined: what the network says. */
+/** A gateway's answer in place of the network's, by path; undefined: the network's. */
 export type Instead = (path: string, text: string) => { readonly status: number; readonly body: unknown } | undefined
 
 export const nowhere = { status: 404, body: { code: 5, message: "Not Found", details: [] } }
@@ -23,7 +23,7 @@ export const hiding: Instead = (path) => {
 export const hidingButMovements: Instead = (path, text) =>
   path.startsWith("/api/v2/ledgerentry") ? undefined : hiding(path, text)
 
-/** What stands before the network of a flow: the network, but for what others say in its place. */
+/** A gateway before the network of a flow: the first answer in place of the network's counts. */
 export const behind = (...all: ReadonlyArray<Instead>) => ({
   front: (network: string) =>
     Effect.map(

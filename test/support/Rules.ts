@@ -21,7 +21,7 @@ export const plainRule: Omit<RuleBase, "name"> = {
   trial: false,
 }
 
-/** What keeps no rule from acting. */
+/** The part of a snapshot that keeps no rule from acting. */
 export const calmSnapshot: Pick<
   Snapshot,
   | "catchingUp"

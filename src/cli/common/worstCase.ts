@@ -56,7 +56,7 @@ const lineText = (line: WorstLine): string => {
   return `${format(amount)} ${asset} (${format(perTransfer)} each time, ${plural(transfers, "transfer")}${people})${outside}`
 }
 
-/** What can leave your control by the line without approval. */
+/** The most that can leave your control by the line without approval. */
 const unapprovedOf = ({ leavesTo, approval, amount, transfers }: WorstLine): bigint => {
   if (leavesTo.length === 0) return 0n
   const most = approval === undefined ? amount : approval.above * BigInt(transfers)

@@ -1,6 +1,6 @@
 import { Effect, Predicate } from "effect"
 
-/** A refusal by PostgreSQL's store that has no SQLSTATE. */
+/** A refusal by the store itself, which has no SQLSTATE. */
 export class StoreRefusal extends Error {
   readonly kind: "busy" | "lost" | "unknown" | "refused"
 

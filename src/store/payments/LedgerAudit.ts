@@ -42,7 +42,7 @@ const EndedRow = Schema.Struct({
 })
 export type EndedAttempt = typeof EndedRow.Type
 
-/** What one reading of a party's listing shows. */
+/** Result of one reading of a party's listing. */
 interface SeenListing {
   readonly party: string
   readonly cursor: string | undefined

@@ -16,7 +16,7 @@ const passedName = "quarantine passed"
 
 /**
  * Setting of a database whose keys another copy of it may have used: "pending", or the last block of its quarantine, in
- * which nothing is signed; "" ends it.
+ * which nothing is signed. Absent: there is none.
  */
 export const quarantineKey = "quarantine"
 

@@ -32,7 +32,7 @@ import { settleAndAlert } from "../settleAndAlert.ts"
 
 /**
  * Setting of a restored store, from its recovery until its open payments are handed over: "pending" and the keys
- * without a listing; "" ends it.
+ * without a listing. Absent: there are none.
  */
 export const handOverKey = "handOver"
 
