@@ -460,6 +460,23 @@ describe("the conditions of health", () => {
     assert.match(sentence.text, /^1 payment waits for approval: .*"cofferer approve a1vh --key FILE"\./)
   })
 
+  it.each([
+    ["a rule that locked itself", { rules: [rule("locked")] }, "rule_locked"],
+    ["a pause", pause("all", null), "paused"],
+    [
+      "what is not compared",
+      { uncompared: { since: "2026-11-21T02:14:00Z", detail: "it lists no accounts" } },
+      "not_compared",
+    ],
+  ] as const)("name %s before the account that it keeps out of band", (_, cause, condition) => {
+    const outOfBand = [{ account: "hot/USDT", balance: "9,000.00", seconds: 99, cycleSeconds: 90 }]
+    const found = said({ ...cause, accounts: [hot], outOfBand }).conditions
+    assert.deepStrictEqual(
+      found.map((one) => one.condition),
+      [condition, "out_of_band"],
+    )
+  })
+
   it("say under a wrong clock that the age of balances is unknown, not that they stopped", () => {
     const wrongClock = { whose: "ours", aheadMillis: 600_000, gateways: ["a", "b", "c"] } as const
     const [clock, stale] = said({ wrongClock, gap: behind, height: "128", ageSeconds: null }).conditions

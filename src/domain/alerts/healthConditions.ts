@@ -118,12 +118,6 @@ export const healthConditions = {
     alert: "ticket at once",
     act: '"cofferer approve ID --key FILE", or "cofferer reject ID --reason TEXT"',
   },
-  out_of_band: {
-    holds: "an account is out of its band for longer than its rule takes: `for`, `cooldown`, `settle` and a minute",
-    alert: "ticket; again for each that joins",
-    act: '"cofferer plan" says what holds it',
-    alertAfterMillis: 0,
-  },
   rule_locked: {
     holds: "a rule locked itself, or its code fails or is late",
     alert: "ticket; for code after 1 min",
@@ -138,6 +132,12 @@ export const healthConditions = {
     holds: "balances cannot be compared with the gateway's own",
     alert: "ticket after 5 min",
     act: "look at the gateway's listing of accounts; it ends with the next whole comparison",
+    alertAfterMillis: 0,
+  },
+  out_of_band: {
+    holds: "an account is out of its band for longer than its rule takes: `for`, `cooldown`, `settle` and a minute",
+    alert: "ticket; again for each that joins",
+    act: '"cofferer plan" says what holds it',
     alertAfterMillis: 0,
   },
   rule_held: {
