@@ -191,7 +191,10 @@ describe("what a store held open that was put back", () => {
       function* (_, world) {
         assert.lengthOf(yield* paid(world), 1)
         const [told] = (yield* alerts).filter((alert) => alert.startsWith("page manual"))
-        assert.match(told ?? "", /is manual: the database is a restored backup/)
+        assert.match(
+          told ?? "",
+          /is manual: the database is a restored backup.*"cofferer intents resolve \w{4} --reason TEXT"/,
+        )
       },
     ),
   )

@@ -226,7 +226,10 @@ describe("a payment that gateways show as another one", () => {
         assert.deepStrictEqual(yield* states, ["manual"])
         const said = (yield* alerts).filter(({ severity }) => severity === "page")
         assert.lengthOf(said, 1)
-        assert.match(said[0]?.detail ?? "", /is manual: .* shows another payment \(1 of/)
+        assert.match(
+          said[0]?.detail ?? "",
+          /is manual: .* shows another payment \(1 of.*"cofferer intents resolve \w{4} --reason TEXT"/,
+        )
       },
     ),
   )
@@ -241,7 +244,10 @@ describe("a payment that gateways show as another one", () => {
         yield* looks(flowed, 2)
         const [page, ...more] = (yield* alerts).filter(({ dedup }) => dedup.startsWith("contradicted/"))
         assert.deepStrictEqual([page?.severity, more], ["page", []])
-        assert.match(page?.detail ?? "", /a\+b shows another payment \(1 of .*\) under its transfer id/)
+        assert.match(
+          page?.detail ?? "",
+          /a\+b shows another payment \(1 of .*\) under its transfer id.*"cofferer intents resolve \w{4} --reason TEXT"/,
+        )
         assert.include(["in_flight", "unknown"], (yield* states)[0])
       },
     ),

@@ -1,6 +1,7 @@
 import type { CatalogueEntry } from "./CatalogueEntry.ts"
 
 const about = { kind: "intent", subject: "{short}", fields: ["intent", "state"] } as const
+const resolve = '"cofferer intents resolve {short} --reason TEXT", with --executed TXHASH or --never-executed'
 const submit = 'if it is still owed and its rule does not decide it again, pay it with "cofferer submit"'
 
 /** All-clear of an alert that is about one payment. */
@@ -14,7 +15,7 @@ export const ofPayments = {
     id: "manual/{intent}",
     text: "{payment} {sentence}",
     fields: ["intent", "state"],
-    act: '"cofferer intents show ID", compare the ledger, then "cofferer intents resolve ID"',
+    remedy: `compare the ledger, then ${resolve}`,
     raised: "with the move to manual",
     renews: true,
     ends: "the payment ends: a person resolves it, or the ledger shows late evidence",
@@ -26,7 +27,7 @@ export const ofPayments = {
     severity: "page",
     id: "manual/{intent}/left-behind/{k}",
     text: "{payment} is manual: {why}; the money stays reserved until a person resolves it",
-    remedy: '"intents resolve" with --never-executed, after which its rule decides again',
+    remedy: '"cofferer intents resolve {short} --never-executed --reason TEXT", after which its rule decides again',
     raised: "with the acceptance of a chain that began again below the block of its signature",
     renews: true,
     ends: "a person resolves the payment",
@@ -71,7 +72,7 @@ export const ofPayments = {
     severity: "page",
     id: "contradicted/{intent}/{k}",
     text: "{payment}: {gateway} shows {shown} under its transfer id {transfer}; the money stays reserved",
-    remedy: 'compare the ledger at another gateway; if this one is wrong, replace it, else "intents resolve"',
+    remedy: `compare the ledger at another gateway; if this one is wrong, replace it, else ${resolve}`,
     raised: "at the first such answer of as many gateways as must agree",
     ends: "the payment ends",
     until: "payment",
@@ -102,8 +103,9 @@ export const ofPayments = {
     severity: "given",
     id: "{state}/{intent}",
     text: "{payment} {sentence}",
-    act: 'for a ticket: if it is still owed, pay it with "cofferer submit"',
-    raised: "with the end of a payment that did not pay: ticket where nothing decides it again; info otherwise",
+    act: 'for a page: remove the cause that the text names; where nothing decides it again: if it is still owed, pay it with "cofferer submit"',
+    raised:
+      "with the end of a payment that did not pay: page where a block rejected it; ticket where nothing decides it again; info otherwise",
     until: "week",
   },
   payment_ended_by_hand: {
