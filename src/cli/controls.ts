@@ -309,7 +309,7 @@ const accept = Command.make(
     return yield* printResult(output, done, () =>
       done.isInForce
         ? `terms ${hash} are in force`
-        : `terms ${hash} come into force after an hour in which nothing is signed; "cofferer halt" stops it`,
+        : `terms ${hash} come into force after an hour in which nothing is signed; "cofferer halt --reason TEXT" stops it`,
     )
   }),
 ).pipe(Command.withDescription("Accept the file's terms that halted a start, where no operator can sign them"))

@@ -59,7 +59,7 @@ const end = Effect.fnUntraced(function* (
 const repeatHint = ({ state, rule }: { readonly state: string; readonly rule: string }): string =>
   rule === submittedRule || state === "confirmed"
     ? ""
-    : `\nwhile the need lasts, ${rule} decides it again; "pause --scope rule:${rule}" stops that`
+    : `\nwhile the need lasts, ${rule} decides it again; "cofferer pause --scope rule:${rule} --reason TEXT" stops that`
 
 const endFlags = {
   id: textArgument("id", "Id of the payment, or its first characters"),

@@ -78,7 +78,7 @@ const acceptedText = ({ accepted }: View): ReadonlyArray<string> => {
   const { hash, author, reason, at, inForceAt } = accepted
   const since =
     inForceAt === null
-      ? 'in force after one hour unless somebody halts: "cofferer halt"'
+      ? 'in force after one hour unless somebody halts: "cofferer halt --reason TEXT"'
       : `in force since ${inForceAt}`
   return [`terms ${hash.slice(0, 8)} accepted without operators by ${author} at ${at}: ${reason}; ${since}`]
 }

@@ -53,7 +53,10 @@ describe("people at the data of a daemon that does not run", () => {
     assert.strictEqual(done.code, 0, done.stderr)
     assert.containSubset(JSON.parse(done.stdout), { state: "cancelled", reason: "asked by the desk" })
     const resolved = await ended("resolve", ids.manual.slice(0, 8), "--never-executed")
-    assert.match(resolved.stdout, /is resolved as never executed by \w+: asked by the desk\n.*keep decides it again/)
+    assert.match(
+      resolved.stdout,
+      /is resolved as never executed by \w+: asked by the desk\n.*keep decides it again; "cofferer pause --scope rule:keep --reason TEXT/,
+    )
   })
 
   it("are refused with one line and the code of its kind", async () => {

@@ -86,10 +86,13 @@ describe("terms accept", () => {
         assert.match(asked.stderr, /the terms in force name operators: ana, ben, chloe; "cofferer approve terms /)
         const done = yield* run("terms", "accept", hash, "--reason", "both keys burnt")
         assert.strictEqual(done.code, 0, done.stderr)
-        assert.match(done.stdout, /after an hour in which nothing is signed; "cofferer halt -c .*" stops it/)
+        assert.match(
+          done.stdout,
+          /after an hour in which nothing is signed; "cofferer halt --reason TEXT -c .*" stops it/,
+        )
         assert.match(
           (yield* run("status")).stdout,
-          /accepted without operators by .*: both keys burnt; in force after one/,
+          /accepted without operators by .*: both keys burnt; in force after one hour .*: "cofferer halt --reason TEXT/,
         )
         const gone = yield* ask({ ...options, treasury, mode, dataDir }, "/api/v1/object", {
           hash,
