@@ -19,8 +19,8 @@ import type { HealthFacts, OutOfBand, View } from "./View.ts"
 
 /** Time from a decision to a balance that shows the payment, without the rule's own waits. */
 const paymentMillis = 60_000
-/** Hold reasons during which an account does not count as out of band. */
-const resting: ReadonlySet<string | null> = new Set(["outside_hours", "maintenance", "not_due"])
+/** Hold reasons during which a rule does not bring an account back. */
+const resting: ReadonlySet<string | null> = new Set(["outside_hours", "maintenance"])
 
 const timesIn = recordOf(Schema.Finite)
 
@@ -31,17 +31,23 @@ type Accounts = Pick<View, "mode" | "accounts" | "rules">
 
 const nameOf = ({ party, asset }: View["accounts"][number]): string => `${party}/${asset}`
 
+/** True if no rule may bring the account back now. A payout or a rule on trial never does. */
+const isAtRest = (rules: View["rules"], account: string): boolean => {
+  const own = rules.filter(({ subject, kind, trial }) => subject === account && kind !== "payout" && !trial)
+  const wanting = own.filter(({ reason }) => reason !== "in_band")
+  return wanting.length > 0 && wanting.every(({ reason }) => resting.has(reason))
+}
+
 /**
- * Accounts out of band now, each with its start. The start is reset while the rule may not pay, and in another mode.
+ * Accounts out of band now, each with its start. The start is reset while its rules may not pay, and in another mode.
  */
 const sinceOf = ({ mode, accounts, rules }: Accounts, before: ReadonlyMap<string, number>, now: number) =>
   accounts
     .filter(({ inBand }) => inBand === false)
     .map((account) => {
       const name = nameOf(account)
-      const rests = rules.some(({ subject, reason }) => subject === name && resting.has(reason))
       const key = `${mode} ${name}`
-      return { key, name, account, since: rests ? now : Math.min(before.get(key) ?? now, now) }
+      return { key, name, account, since: isAtRest(rules, name) ? now : Math.min(before.get(key) ?? now, now) }
     })
 
 /** Milliseconds in which rules bring an account back: the slowest of those that bound it. A floor has no rule. */

@@ -62,6 +62,58 @@ describe("an account out of band", () => {
       assert.deepStrictEqual(yield* secondsIn("live", begun + 74_000), [5])
     }),
   )
+
+  type Held = readonly [kind: string, reason: string, trial?: boolean]
+  it.effect.each<readonly [string, ReadonlyArray<Held>, number]>([
+    ["its rule is outside its hours", [["topUp", "outside_hours"]], 0],
+    [
+      "a rule rests and another is in its band",
+      [
+        ["sweep", "maintenance"],
+        ["topUp", "in_band"],
+      ],
+      0,
+    ],
+    [
+      "a payout to it waits for its time",
+      [
+        ["topUp", "limit"],
+        ["payout", "not_due"],
+      ],
+      69,
+    ],
+    [
+      "a rule on trial rests",
+      [
+        ["topUp", "limit"],
+        ["topUp", "outside_hours", true],
+      ],
+      69,
+    ],
+    [
+      "another rule of it rests",
+      [
+        ["topUp", "limit"],
+        ["topUp", "outside_hours"],
+      ],
+      69,
+    ],
+  ])("counts as such or not where %s", ([_, held, seconds]) =>
+    flow(function* ({ treasury }) {
+      const view = yield* readView()
+      const account = { ...view.accounts[0]!, inBand: false }
+      const subject = `${account.party}/${account.asset}`
+      const rules = held.map(([kind, reason, trial = false]) => ({ ...view.rules[0]!, subject, kind, reason, trial }))
+      const out = { mode: "live", accounts: [account], rules }
+      const begun = yield* Clock.currentTimeMillis
+      yield* noteOutOfBand(out, begun)
+      const found = yield* readOutOfBand(treasury, out, begun + 69_000)
+      assert.deepStrictEqual(
+        found.map((one) => one.seconds),
+        [seconds],
+      )
+    }),
+  )
 })
 
 describe("a condition of health", () => {
