@@ -198,12 +198,6 @@ export const backtest = Command.make(
     const past = { ...pastOf(history, start, until), unknown }
     const names = [files.join(" + "), chosen.against.join(" + ")] as const
     const difference = against && compareBacktests(result, against)
-    if (Option.isSome(chosen.chart)) {
-      const first = { drawing: result.drawing!, name: names[0] }
-      const others = against === undefined ? [] : [{ drawing: against.drawing!, name: names[1] }]
-      const svg = chart([first, ...others], against === undefined ? `${treasury.name}: ${names[0]}` : treasury.name)
-      yield* writeChart(chosen.chart.value, svg)
-    }
     const value = {
       past: { ...past, unknown: unknown.map((one) => ({ ...one, until: iso(one.until) })) },
       ...jsonOf(result),
@@ -217,6 +211,12 @@ export const backtest = Command.make(
           : ["", backtestText(names[1], against!, past), "", differenceText(...names, difference)]),
       ].join("\n"),
     )
+    if (Option.isSome(chosen.chart)) {
+      const first = { drawing: result.drawing!, name: names[0] }
+      const others = against === undefined ? [] : [{ drawing: against.drawing!, name: names[1] }]
+      const svg = chart([first, ...others], against === undefined ? `${treasury.name}: ${names[0]}` : treasury.name)
+      yield* writeChart(chosen.chart.value, svg)
+    }
   }),
 ).pipe(Command.withDescription("Replay rules over past balances, and show payments, holds and limits"))
 
@@ -230,7 +230,7 @@ const pastOf = (history: History, start: number, until: number): Omit<PastSummar
 const writeChart = (file: string, svg: string) =>
   Effect.try({
     try: () => writeFileSync(file, svg),
-    catch: (error) => failWith("failure", `${file}: ${error instanceof Error ? error.message : error}`),
+    catch: (error) => failWith("failure", `the chart is not written: ${error}; name a file in a folder of yours`),
   })
 
 const placeText = ({ at: { file, line, column } }: { readonly at: UnmetExpectation["at"] }): string =>

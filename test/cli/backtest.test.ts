@@ -95,6 +95,14 @@ describe("backtest", () => {
     assert.match(readFileSync(svg, "utf8"), /^<svg [\s\S]*hot\/USDT[\s\S]*2 received[\s\S]*<\/svg>\n$/)
   })
 
+  it("shows its figures where the chart cannot be written", async () => {
+    const nowhere = join(dir, "nowhere", "chart.svg")
+    const { code, stdout, stderr } = await callCofferer(["backtest", "-c", file, "-d", data, "--chart", nowhere])
+    assert.strictEqual(code, 1)
+    assert.include(stdout, "payments")
+    assert.match(stderr, /^cofferer: the chart is not written: .*nowhere.*; name a file in a folder of yours\n$/)
+  })
+
   it("counts and lists what people would have been told, compares it, and draws it", async () => {
     const told = (name: string, below: string) => {
       const rule = `  - name: hot-low
