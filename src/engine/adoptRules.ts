@@ -68,7 +68,7 @@ const isMoved = ({ parties, asset }: Subject, former: Former | undefined): boole
  * Adapts the stored state of rules to rules that come into force: a payout that is new, or has another plan, owes
  * nothing of the time before; a rule that was removed, comes back or has another account has no timer. Call it in the
  * transaction that puts them in force. `former`: the terms that were in force, if any were. `before`: the rules that
- * they replace; undefined at a start: the stored plans are compared, and if there are none nothing counts as changed.
+ * they replace; undefined at a start: the stored plans are compared. None are stored before the first payout.
  */
 export const adoptRules = Effect.fnUntraced(function* (
   rules: ReadonlyArray<Rule>,
@@ -83,14 +83,14 @@ export const adoptRules = Effect.fnUntraced(function* (
   const subjects = byKey(rules)
   const replaced = before === undefined ? subjects : byKey(before)
   const plans = plansOf(subjects, mode)
-  const known = before === undefined ? decode(yield* settings.get(settingKey)) : plansOf(replaced, mode)
+  const known = before === undefined ? (decode(yield* settings.get(settingKey)) ?? {}) : plansOf(replaced, mode)
   const alerting = new Set(rules.filter(isAlert).map(({ name }) => memoryKey(name, alertSubject)))
   const coded = new Set(rules.filter(({ kind }) => kind === "code").map(({ name }) => name))
   for (const memory of yield* states.all) {
     if (!coded.has(memory.rule)) yield* forgetCode(memory.rule)
     const key = memoryKey(memory.rule, memory.subject)
-    const isReplanned = known?.[key] !== plans[key]
-    const plan = isReplanned ? known?.[key] : undefined
+    const isReplanned = known[key] !== plans[key]
+    const plan = isReplanned ? known[key] : undefined
     const isUnowed = isHeld(memory, plan)
     const undecided = undecidedTime(memory, plan, now)
     if (isUnowed) yield* alertUnowed(memory)
@@ -106,7 +106,7 @@ export const adoptRules = Effect.fnUntraced(function* (
       (yield* states.endRequest(memory.rule, memory.subject, "its rule or its account is not configured any more"))
     const isKept = alerting.has(key) || (isSame && replaced.has(key) && !isUnowed && !isUnasked)
     const timed = isKept ? memory : untimed(memory, next !== undefined)
-    const isNewPlan = known !== undefined && isReplanned && next?.kind === "payout"
+    const isNewPlan = isReplanned && next?.kind === "payout"
     // The newest block bounds a clock that is behind: else earlier times would be owed.
     const adopted = isNewPlan ? startedAt(timed, Math.max(now, millisOf(read))) : timed
     if (adopted !== memory) yield* states.save(adopted, memory)

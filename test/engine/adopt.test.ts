@@ -162,6 +162,14 @@ describe("a payout whose plan is another one than before", () => {
     }),
   )
 
+  it.effect("owes nothing of before a start with it, where its name was that of a rule which counts its needs", () =>
+    installed(function* ({ start }) {
+      const filled = { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "100", target: "200" }] }
+      yield* start([{ name: "fee", topUp: filled }], remember(memoryOf({ ...fees, episode: 3 })))
+      assert.strictEqual(yield* start(fee(monthly), episodeOf(fees)), now)
+    }),
+  )
+
   it.effect("owes what an outage kept from being paid under the same plan", () =>
     installed(function* ({ start, reload }) {
       yield* start(fee(daily), remember(paidInMarch))
