@@ -137,6 +137,8 @@ const readTransfer = ({ parties, assets }: Treasury, transfer: (typeof SubmitBod
   if (from !== undefined && from.signer === undefined)
     mistakes.push([`${from.name} has no signer`, "name a party that can pay"])
   const to = named(parties, transfer.to, "is not a party")
+  // It would cost a fee, and a gateway that lists no transfers never shows that it was made.
+  if (from !== undefined && from === to) mistakes.push([`${from.name} would pay itself`, "name another party"])
   const asset = named(assets, transfer.asset, "is not pinned")
   const parsed = asset && parseWritten(transfer.amount, asset.decimals)
   if (parsed && "error" in parsed) mistakes.push([parsed.error, "write it in units of the asset"])

@@ -131,6 +131,10 @@ describe("deciding", () => {
       assert.containSubset(yield* refused({ from: "bob", to: "alice", asset: "USDT", amount: "1.000" }), {
         message: 'bob has no signer; name a party that can pay\n"1.000" may mean 1.000 or 1,000: write "1" or "1_000"',
       })
+      assert.containSubset(yield* refused({ from: "alice", to: "alice", asset: "USDT", amount: "1" }), {
+        message: "alice would pay itself",
+        remedy: "name another party",
+      })
     }),
   )
 
