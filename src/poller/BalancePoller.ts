@@ -7,6 +7,7 @@ import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
+import { signedBy } from "../payments/movements.ts"
 import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import { type Level, levelsOf, type Rule } from "../rules/Rule.ts"
@@ -17,6 +18,7 @@ import { Observations, type Watermark } from "../store/balances/Observations.ts"
 import type { AccountBalance, AccountChange } from "../store/balances/storeRows.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
+import { LedgerAudit } from "../store/payments/LedgerAudit.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -77,12 +79,22 @@ const isNearTo = (level: Level, account: BalanceChange): boolean => {
 
 const pruneMillis = 3_600_000
 
+/** A payment is judged beside those that ended in so many milliseconds before its signature. */
+const besideMillis = 7_200_000
+
+/** For each payment that may still execute, or whose window is compared: from when on its balance rows are read. */
+const judgedSince = Effect.gen(function* () {
+  const attempts = [...(yield* (yield* Outbox).live), ...(yield* (yield* LedgerAudit).watched)]
+  return attempts.map((attempt) => millisOf(signedBy(attempt)) - besideMillis)
+})
+
 type Retention = Pick<WatchedTreasury, "keepMillis"> & {
   readonly network: Pick<WatchedTreasury["network"], "maxAgeMillis">
 }
 
 /**
- * Deletes balance rows, decisions and delivered alerts that are older than `keep`. Once an hour, by a time in the
+ * Deletes balance rows, decisions and delivered alerts that are older than `keep`; no rows that tell how a payment
+ * ends. Once an hour, by a time in the
  * store, so that a restart storm does not repeat it; never while clock and newest block differ, since a clock that is
  * ahead by more than `keep` would delete everything.
  */
@@ -96,7 +108,7 @@ export const pruneHourly = Effect.fnUntraced(function* ({ keepMillis, network: {
   const newest = watermark && millisOf(watermark.timestamp)
   if (newest === undefined || clockGap(now, newest, maxAgeMillis) !== undefined) return
   const before = Math.min(now, newest) - keepMillis
-  yield* observations.prune(nanosOf(before))
+  yield* observations.prune(nanosOf(Math.min(before, ...(yield* judgedSince))))
   yield* (yield* RuleStates).prune(before)
   // A new store has sent no alert yet.
   if (prunedAt !== undefined) yield* (yield* AlertQueue).prune(before)

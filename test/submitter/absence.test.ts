@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { pruneHourly } from "../../src/poller/BalancePoller.ts"
+import { Settings } from "../../src/store/database/Settings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { type Flow, type FlowSetup, paid, pass, round, withdrawing } from "../support/Flow.ts"
 import type { Manner } from "../support/Fronts.ts"
@@ -29,7 +31,12 @@ const lost =
 /** So many payments execute, and the node loses its lists before anything told of them. */
 const losing = (
   payments: number,
-  { lists, skip, ...more }: FlowSetup & { readonly lists: Instead; readonly skip?: ReadonlySet<string> },
+  {
+    lists,
+    skip,
+    keepMillis,
+    ...more
+  }: FlowSetup & { readonly lists: Instead; readonly skip?: ReadonlySet<string>; readonly keepMillis?: number },
 ) =>
   behind({ ...setup, ...more }, function* (liar, _, ...[options, sandbox]: Parameters<Flow>) {
     const outbox = yield* Outbox
@@ -37,6 +44,11 @@ const losing = (
     const step = (without?: ReadonlySet<string>) => Effect.ignore(ticking(round(options, sandbox, without)))
     for (let i = 0; i < 12 && (yield* sent) < payments; i++) yield* step(new Set(["confirm"]))
     liar.manner = lost(lists)
+    if (keepMillis !== undefined) {
+      for (let i = 0; i < 8; i++) yield* step()
+      yield* (yield* Settings).set("prunedAt", "0")
+      yield* pruneHourly({ ...options.treasury, keepMillis })
+    }
     yield* pass(sandbox, 75, step(skip))
     assert.lengthOf(yield* paid(sandbox), payments)
     const all = yield* Effect.forEach(yield* outbox.recent(5), ({ id }) => outbox.attempts(id))
@@ -45,6 +57,10 @@ const losing = (
   })
 
 describe("a payment that executed, of a node that lost its transfers", () => {
+  it.effect("is not proven absent where balances are kept for a moment only", () =>
+    losing(1, { lists: hiding, keepMillis: 5_000 }),
+  )
+
   it.effect("is not proven absent by balances that are not read up to the end of its window", () =>
     losing(1, { lists: hiding, skip: new Set(["poll"]) }),
   )

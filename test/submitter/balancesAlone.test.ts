@@ -3,6 +3,8 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { Attempt } from "../../src/domain/Attempt.ts"
 import { shortId } from "../../src/domain/Hex.ts"
+import { pruneHourly } from "../../src/poller/BalancePoller.ts"
+import { Settings } from "../../src/store/database/Settings.ts"
 import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { endIntent, type Verb } from "../../src/submitter/endIntent.ts"
@@ -10,6 +12,7 @@ import { alice, type FlowServices, paid, pass, round } from "../support/Flow.ts"
 import { type Front, honest } from "../support/Fronts.ts"
 import { behind, deposits, keepEve, pages, pow, wage, wageAt } from "../support/LoneLiar.ts"
 import { attemptOf } from "../support/Payments.ts"
+import { ticking } from "../support/ticking.ts"
 import { waitUntil } from "../support/until.ts"
 
 const setup = {
@@ -41,6 +44,23 @@ const firstIsLost = Effect.fnUntraced(function* (liar: Front, next: Effect.Effec
 })
 
 describe("payments of one account on a network that shows balances alone", () => {
+  it.effect("are confirmed also where it rested for longer than its rows are kept", () =>
+    behind({ ...setup, scenario: calm, rules: [wageAt("0 12 24 2 *")] }, function* (_, __, options, sandbox) {
+      const step = Effect.ignore(ticking(round(options, sandbox)))
+      for (let i = 0; i < 3; i++) yield* step
+      yield* TestClock.adjust("40 days")
+      for (let i = 0; i < 3; i++) yield* step
+      yield* (yield* Settings).set("prunedAt", "0")
+      yield* pruneHourly({ ...options.treasury, keepMillis: 30 * 86_400_000 })
+      yield* TestClock.adjust("4 hours")
+      yield* pass(sandbox, 75, step)
+      assert.deepStrictEqual(
+        (yield* payments).map(({ state }) => state),
+        ["confirmed"],
+      )
+    }),
+  )
+
   it.effect("are under way one after the other, and each is confirmed by its own movement", () =>
     behind(setup, function* (_, __, options, sandbox) {
       const signed = new Set<number>()

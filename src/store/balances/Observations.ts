@@ -60,7 +60,8 @@ const WatermarkRow = Schema.Struct({
 })
 export type Watermark = typeof WatermarkRow.Type
 
-/** Rows forgotten in one transaction: more would stop everything else for too long. */
+const SliceRow = Schema.Struct({ last: Schema.NullOr(Big) })
+/** Rows forgotten in one transaction, about: more would stop everything else for too long. */
 const prunedAtOnce = 10_000
 
 type Reached = Pick<Watermark, "timestamp" | "height">
@@ -134,18 +135,44 @@ export class Observations extends Context.Service<Observations>()("cofferer/stor
         return changes
       }, sql.durable("Observations.rebase")),
       accounts,
-      /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
+      /**
+       * Forgets what is older than a block time (Unix nanoseconds), but the balance of each account then: the first
+       * movement after it is seen by comparison. Latest balances are kept whatever their age.
+       */
       prune: Effect.fn("Observations.prune")(function* (before: bigint) {
         let isPruned = false
-        for (let gone = prunedAtOnce; gone === prunedAtOnce; yield* Effect.yieldNow) {
-          gone = (yield* sql.withTransaction(sql.write`DELETE FROM changes WHERE (timestamp, account) IN (
-            SELECT timestamp, account FROM changes WHERE timestamp < ${before}
-            ORDER BY timestamp LIMIT ${prunedAtOnce}) RETURNING 1 AS one`)).length
-          isPruned ||= gone > 0
+        const [pruned] = yield* sql`SELECT timestamp AS last FROM watermarks WHERE name = 'pruned'`.pipe(
+          rowsOf(SliceRow, "Observations.prune"),
+        )
+        // Of the time before the last pruning each account has one row left at most.
+        const since = pruned?.last ?? 0n
+        for (let until = since; ; yield* Effect.yieldNow) {
+          const [slice] = yield* sql`SELECT max(timestamp) AS last FROM (
+            SELECT timestamp FROM changes WHERE timestamp >= ${until} AND timestamp < ${before}
+            ORDER BY timestamp LIMIT ${prunedAtOnce}) AS slice`.pipe(rowsOf(SliceRow, "Observations.prune"))
+          if (slice === undefined || slice.last === null) break
+          until = slice.last + 1n
+          const gone = yield* sql.withTransaction(sql.write`DELETE FROM changes WHERE (timestamp, account) IN (
+            SELECT old.timestamp, old.account FROM changes AS old JOIN (
+              SELECT account, max(timestamp) AS last FROM changes
+              WHERE timestamp >= ${since} AND timestamp < ${until} GROUP BY account
+            ) AS newest ON newest.account = old.account
+            WHERE old.timestamp < ${until} AND old.timestamp < newest.last) RETURNING 1 AS one`)
+          isPruned ||= gone.length > 0
         }
         yield* sql.withTransaction(
           Effect.gen(function* () {
-            const openings = yield* sql.write`DELETE FROM openings WHERE timestamp < ${before} RETURNING 1 AS one`
+            const openings = yield* sql.write`DELETE FROM openings WHERE (timestamp, asset, party, market, type) IN (
+              SELECT old.timestamp, old.asset, old.party, old.market, old.type FROM openings AS old JOIN (
+                SELECT asset, party, market, type, max(timestamp) AS last FROM (
+                  SELECT asset, party, market, type, timestamp FROM openings
+                  WHERE timestamp >= ${since} AND timestamp < ${before}
+                  UNION ALL SELECT asset, party, market, type, timestamp FROM balance_rows
+                  WHERE timestamp >= ${since} AND timestamp < ${before}
+                ) AS known GROUP BY asset, party, market, type
+              ) AS newest ON newest.asset = old.asset AND newest.party = old.party AND newest.market = old.market
+                AND newest.type = old.type
+              WHERE old.timestamp < newest.last) RETURNING 1 AS one`
             if (isPruned || openings.length > 0) yield* moveTo("pruned", { timestamp: before, height: 0n })
           }),
         )
