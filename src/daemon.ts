@@ -4,6 +4,7 @@ import { Clock, Effect } from "effect"
 import { alertLoop, heartbeatLoop, noteWritten, remindersOf } from "./alerts/AlertLoop.ts"
 import { ConfigInForce } from "./config/ConfigInForce.ts"
 import { readLiveHalt, version } from "./config/files.ts"
+import { ConfigError } from "./config/yaml/ConfigError.ts"
 import { engineLoop } from "./engine/Engine.ts"
 import { neededOf, operatorsInForce } from "./http/agreeing.ts"
 import { noteHaltFile } from "./http/controlVerbs.ts"
@@ -39,7 +40,17 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
   yield* noteTakeover
 })
 
+/** Payments are known again by the treasury's name: under another one, a key of "submit" would be paid twice. */
+const refuseOtherName = Effect.fnUntraced(function* ({ name, document }: DaemonOptions["treasury"]) {
+  const known = yield* (yield* Journal).treasury
+  if (known === undefined || known === name) return
+  const message = `the database is of the treasury "${known}", and this file names it "${name}"`
+  const remedy = `write "name: ${known}", or name another data directory`
+  return yield* new ConfigError({ problems: [document.problem(["name"], message, remedy)] })
+})
+
 const noteProcess = Effect.fnUntraced(function* (options: DaemonOptions) {
+  yield* refuseOtherName(options.treasury)
   yield* (yield* Settings).getOrMake(
     "installation",
     Effect.sync(() => randomBytes(4).toString("hex")),

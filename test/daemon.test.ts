@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { treasuryOf } from "../src/config/Treasury.ts"
 import { drain, prepare } from "../src/daemon.ts"
 import { AlertQueue } from "../src/store/alerts/AlertQueue.ts"
 import { Controls } from "../src/store/controls/Controls.ts"
@@ -29,6 +30,17 @@ const sends = Effect.gen(function* () {
 })
 
 describe("the daemon at its start", () => {
+  it.effect("refuses a database of a treasury with another name, whose payments it would not know", () =>
+    flow(function* (options) {
+      const { document } = options.treasury
+      const value = { ...(document.value as object), name: "other" }
+      const treasury = yield* treasuryOf({ ...document, value })
+      const refused = yield* Effect.flip(prepare({ ...options, treasury }))
+      assert.match(refused.message, /database is of the treasury "flow".*write "name: flow"/s)
+      yield* prepare(options)
+    }),
+  )
+
   it.effect("keeps the name of its installation, and notes each start", () =>
     flow(function* (options) {
       const settings = yield* Settings

@@ -50,7 +50,7 @@ export const restartRemedy = "restart the daemon to change it"
 
 /** Values that a process uses once, at its start, and that cannot change while it runs. */
 const fixed: ReadonlyArray<readonly [path: Path, why: string]> = [
-  [["name"], "every stored row contains it"],
+  [["name"], "another name needs another data directory"],
   [["mode"], "keys are opened at the start"],
   [["network", "chainId"], "every signature is for it"],
   [["network", "gateways"], "they are connected at the start"],

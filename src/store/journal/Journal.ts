@@ -152,6 +152,11 @@ export class Journal extends Context.Service<Journal>()("cofferer/store/Journal"
             Effect.map((rows) => new Set(rows.map(({ kind }) => kind))),
           ),
         ),
+      /** The treasury of the last entry; undefined in an empty journal. */
+      treasury: sql`SELECT treasury FROM journal ORDER BY seq DESC LIMIT 1`.pipe(
+        rowsOf(TreasuryRow, "Journal.treasury"),
+        Effect.map(([row]) => row?.treasury),
+      ),
       /** The treasury of the last entry before the newest halt of a reason; undefined where there is none. */
       treasuryBefore: (halt: string) =>
         sql`SELECT treasury FROM journal WHERE seq < (SELECT max(seq) FROM journal
