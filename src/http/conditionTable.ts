@@ -236,7 +236,10 @@ export const conditionTable = {
       ),
     )
     return first.reason === "code"
-      ? { ...warn(text, 'correct its file, then "cofferer reload --reason TEXT"'), name: "code fails" }
+      ? {
+          ...warn(text, 'correct its file, then "cofferer reload --reason TEXT"; changed code is weaker terms'),
+          name: "code fails",
+        }
       : warn(text, `once the cause is gone: "cofferer resume --scope lock:${first.name} --reason TEXT"`)
   },
   paused: ({ pauses }) => {

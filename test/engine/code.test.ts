@@ -55,6 +55,7 @@ writeFileSync(
 const calm = join(dir, "calm.ts")
 writeFileSync(calm, rules.replace('"half"', '"calm"').replace(/need: [\s\S]*?\n {6}\},/, "need: () => undefined,"))
 
+const remedy = 'correct it, then "cofferer reload --reason TEXT"; changed code is weaker terms'
 const alerts = Effect.map(alertRows, (due) =>
   due.filter(({ dedup }) => dedup.startsWith("code/")).map(({ severity, detail }) => `${severity} ${detail}`),
 )
@@ -116,7 +117,7 @@ describe("a rule in TypeScript in a running treasury", () => {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox)
         const told = yield* alerts
         assert.lengthOf(told, 1)
-        assert.match(told[0] ?? "", /^ticket pays nothing: its code fails at rules\.ts:12:\d\d/)
+        assert.match(told[0] ?? "", /^ticket pays nothing: its code fails at rules\.ts:12:\d\d.*; correct it, then /)
         const before = (yield* paid(sandbox)).length
         yield* TestClock.adjust("35 minutes")
         for (let i = 0; i < 12; i++) yield* round(options, sandbox)
@@ -161,7 +162,7 @@ describe("a rule in TypeScript in a running treasury", () => {
         assert.deepStrictEqual(yield* alerts, [], "code may be slow for once")
         yield* TestClock.adjust("10 seconds")
         yield* look
-        assert.deepStrictEqual(yield* alerts, ["ticket pays nothing: its code has not answered yet"])
+        assert.deepStrictEqual(yield* alerts, [`ticket pays nothing: its code has not answered yet; ${remedy}`])
       },
       { rules: [loops], more: alerting },
     ),
@@ -178,7 +179,7 @@ describe("a rule in TypeScript in a running treasury", () => {
         yield* look
         yield* TestClock.adjust("65 seconds")
         yield* look
-        assert.deepStrictEqual(yield* alerts, ["ticket pays nothing: its code takes too much"])
+        assert.deepStrictEqual(yield* alerts, [`ticket pays nothing: its code takes too much; ${remedy}`])
       },
       { rules: [loops], more: alerting },
     ),

@@ -344,7 +344,7 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Healt
     "rule_locked",
     "warn",
     { rules: [rule("code")] },
-    'even pays nothing: its code throws; correct its file, then "cofferer reload --reason TEXT".',
+    'even pays nothing: its code throws; correct its file, then "cofferer reload --reason TEXT"; changed code is weaker terms.',
   ],
   [
     "paused",

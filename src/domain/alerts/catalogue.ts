@@ -195,7 +195,7 @@ const ofTreasury = {
     subject: "{rule}",
     text: "{words}",
     fields: ["rule", "over"],
-    act: 'correct the code, then "cofferer reload --reason TEXT"; the log has its error',
+    remedy: 'correct it, then "cofferer reload --reason TEXT"; changed code is weaker terms',
     raised: "once a rule's own code gave no reliable answer for 60 s",
     ends: "its code answers again for 60 s",
     over: { text: "its code answers again" },

@@ -105,7 +105,7 @@ export const ofPayments = {
     text: "{payment} {sentence}",
     act: 'for a page: remove the cause that the text names; where nothing decides it again: if it is still owed, pay it with "cofferer submit"',
     raised:
-      "with the end of a payment that did not pay: page where a block rejected it; ticket where nothing decides it again; info otherwise",
+      "with the end of a payment that did not pay: page where a block rejected it; ticket where it was signed and never executed, or nothing decides it again; info otherwise",
     until: "week",
   },
   payment_ended_by_hand: {
