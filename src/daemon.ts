@@ -42,8 +42,8 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
 
 /** Payments are known again by the treasury's name: under another one, a key of "submit" would be paid twice. */
 const refuseOtherName = Effect.fnUntraced(function* ({ name, document }: DaemonOptions["treasury"]) {
-  const known = yield* (yield* Journal).treasury
-  if (known === undefined || known === name) return
+  const known = yield* (yield* Settings).getOrMake("treasury", Effect.succeed(name))
+  if (known === name) return
   const message = `the database is of the treasury "${known}", and this file names it "${name}"`
   const remedy = `write "name: ${known}", or name another data directory`
   return yield* new ConfigError({ problems: [document.problem(["name"], message, remedy)] })

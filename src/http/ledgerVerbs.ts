@@ -13,7 +13,6 @@ import { Approvals } from "../store/controls/Approvals.ts"
 import { Controls } from "../store/controls/Controls.ts"
 import { databaseFile } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
-import { Journal } from "../store/journal/Journal.ts"
 import { LedgerAudit, type UnrecognizedTransfer } from "../store/payments/LedgerAudit.ts"
 import { type AuditRequest, adopt, compareHistory, recover } from "../submitter/audit/adopt.ts"
 import { logEvent } from "../telemetry/Logging.ts"
@@ -54,22 +53,17 @@ const reachOf = Effect.fnUntraced(function* (place: StoreOwner) {
   })
 })
 
-/** Refusal if a restored database belongs to another treasury by its name or keys; undefined if not. */
+/** Refusal if a restored database pays with none of this treasury's keys; undefined if not. */
 const foreignStore = Effect.fnUntraced(function* (place: StoreOwner) {
   if (!(yield* (yield* Controls).halts).some(({ reason }) => reason === restoredStore)) return undefined
-  const { name } = place.treasury
   const { terms } = (yield* (yield* Approvals).termsInForce) ?? {}
   const [stored, own] = [terms === undefined ? [] : payersOf(terms), payersOf(place.treasury)]
-  const written = (yield* (yield* Journal).treasuryBefore(restoredStore)) ?? name
-  const isOfKeys = stored.length === 0 || own.length === 0 || stored.some((key) => own.includes(key))
-  if (written === name && isOfKeys) return undefined
-  const words = (of: string, keys: ReadonlyArray<string>) =>
-    `treasury ${of}${keys.length === 0 ? "" : `, which pays with ${keys.map((key) => key.slice(0, 8)).join(", ")}`}`
-  const renamed = "if its name or keys changed after the backup, recover with those of then"
+  if (stored.length === 0 || own.length === 0 || stored.some((key) => own.includes(key))) return undefined
+  const short = (keys: ReadonlyArray<string>) => keys.map((key) => key.slice(0, 8)).join(", ")
   return problem(
-    `the database is of ${words(written, stored)}, and this is ${words(name, own)}`,
+    `the database is of a treasury that pays with ${short(stored)}, and this one pays with ${short(own)}`,
     409,
-    `put this treasury's own database into ${place.dataDir}; ${renamed}`,
+    `put this treasury's own database into ${place.dataDir}; if its keys changed after the backup, recover with those of then`,
   )
 })
 

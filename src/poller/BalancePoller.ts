@@ -93,10 +93,9 @@ type Retention = Pick<WatchedTreasury, "keepMillis"> & {
 }
 
 /**
- * Deletes balance rows, decisions and delivered alerts that are older than `keep`; no rows that tell how a payment
- * ends. Once an hour, by a time in the
- * store, so that a restart storm does not repeat it; never while clock and newest block differ, since a clock that is
- * ahead by more than `keep` would delete everything.
+ * Deletes balance rows, decisions and delivered alerts that are older than `keep`, but no rows that tell how a payment
+ * ends. Once an hour, by a time in the store, so that a restart storm does not repeat it; never while clock and newest
+ * block differ, since a clock that is ahead by more than `keep` would delete everything.
  */
 export const pruneHourly = Effect.fnUntraced(function* ({ keepMillis, network: { maxAgeMillis } }: Retention) {
   const settings = yield* Settings

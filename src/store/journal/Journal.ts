@@ -55,7 +55,6 @@ export interface JournalHead {
 
 const HeadRow = Schema.Struct({ seq: Schema.Int, hash: Schema.String })
 const FirstRow = Schema.Struct({ seq: Schema.Int })
-const TreasuryRow = Schema.Struct({ treasury: Schema.String })
 const KindRow = Schema.Struct({ kind: Schema.String })
 export const TrailRow = Schema.Struct({ ...HeadRow.fields, kind: Schema.String, body: Schema.String })
 export const EntryRow = Schema.Struct({
@@ -151,18 +150,6 @@ export class Journal extends Context.Service<Journal>()("cofferer/store/Journal"
             rowsOf(KindRow, "Journal.kindsSince"),
             Effect.map((rows) => new Set(rows.map(({ kind }) => kind))),
           ),
-        ),
-      /** The treasury of the last entry; undefined in an empty journal. */
-      treasury: sql`SELECT treasury FROM journal ORDER BY seq DESC LIMIT 1`.pipe(
-        rowsOf(TreasuryRow, "Journal.treasury"),
-        Effect.map(([row]) => row?.treasury),
-      ),
-      /** The treasury of the last entry before the newest halt of a reason; undefined where there is none. */
-      treasuryBefore: (halt: string) =>
-        sql`SELECT treasury FROM journal WHERE seq < (SELECT max(seq) FROM journal
-          WHERE kind = 'halt' AND subject = ${halt}) ORDER BY seq DESC LIMIT 1`.pipe(
-          rowsOf(TreasuryRow, "Journal.treasuryBefore"),
-          Effect.map(([row]) => row?.treasury),
         ),
       /** Entries about a subject, oldest first, at most 1,000. */
       about: (subject: string) =>
