@@ -8,6 +8,7 @@ import { agreedAssets } from "../gateway/agreedListing.ts"
 import { escapeText, type GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
+import { Health } from "../gateway/Health.ts"
 import { type Walk, walkAssets } from "../gateway/walkPages.ts"
 import type { PinnedAsset } from "../rules/Account.ts"
 import { pinAuthor as author, contradiction, pinRemedy, pinScope } from "../rules/checks/stops.ts"
@@ -98,7 +99,7 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
   const signals = yield* Signals
   const database = yield* Database
   const known = (yield* listings.assets).length
-  const walk = yield* walkTogether.pipe(Effect.tapError((error) => (known > 0 ? Effect.void : noteUnread(error))))
+  const walk = yield* walkTogether.pipe(Effect.tapError((error) => (known > 0 ? noteUnseen(error) : noteUnread(error))))
   const why = doubtOf(walk, known) ?? (yield* doubtOfTime(walk?.mark))
   const assets = walk && onceEach(walk.rows)
   if (walk === undefined || assets === undefined || why !== undefined)
@@ -147,6 +148,12 @@ const noteRefused = Effect.fnUntraced(function* (reason: string) {
 const noteUnread = Effect.fnUntraced(function* ({ message, reason }: GatewayError) {
   if (reason._tag === "Unsupported") yield* (yield* unlisted).note(message)
   yield* noteRefused(message)
+})
+
+/** While the former listing stays in force no change of it is seen. Where no gateway is up, that is told already. */
+const noteUnseen = Effect.fnUntraced(function* ({ message }: GatewayError) {
+  const gateways = yield* (yield* Health).all
+  if (gateways.some(({ state }) => state === "up")) yield* noteRefused(message)
 })
 
 const endDoubt = Effect.gen(function* () {

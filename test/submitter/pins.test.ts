@@ -23,13 +23,16 @@ const pinnedWith = (decimals: number) => ({
 
 const missing = { status: 404, headers: {}, text: JSON.stringify({ code: 5, message: "Not Found", details: [] }) }
 /** The network behind a gateway that answers so to the first requests for assets. */
-const unlistedFor = (requests: number, answer = missing) => {
-  let left = requests
+const unlistedFor = (requests: number, answer = missing, listedBefore = 0) => {
+  let asked = 0
   return (url: string) =>
     Effect.map(startFront("sandbox", url), (front) => {
       front.manner = altered(
         (request) => request.url.pathname.startsWith("/api/v2/assets"),
-        (listed) => (left-- > 0 ? answer : listed),
+        (listed) => {
+          asked++
+          return asked > listedBefore && asked <= listedBefore + requests ? answer : listed
+        },
       )
       return front.server.url
     })
@@ -159,6 +162,28 @@ describe("a gateway without an asset listing", () => {
         assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
       },
       { unlisted: true, keepBob: still, more: pinnedWith(8), front: unlistedFor(1) },
+    ),
+  )
+})
+
+describe("a listing that is not read any more", () => {
+  const failing = { ...missing, status: 500 }
+
+  it.effect("is told after minutes of a gateway that answers all else: no change of it would be seen", () =>
+    flow(
+      function* (options) {
+        yield* poll(options)
+        yield* poll(options)
+        yield* TestClock.adjust("5 minutes")
+        assert.deepStrictEqual(yield* tickets, [])
+        yield* poll(options)
+        const [ticket, ...others] = yield* tickets
+        assert.match(ticket?.detail ?? "", /^no new asset listing counts since .*Z: gateway sandbox, assets: /)
+        assert.deepStrictEqual(others, [])
+        yield* poll(options)
+        assert.match((yield* tickets).at(-1)?.detail ?? "", /counts again/)
+      },
+      { unlisted: true, front: unlistedFor(2, failing, 1) },
     ),
   )
 })
