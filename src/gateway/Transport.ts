@@ -312,7 +312,7 @@ const decodeAnswer = <A>(
     return Exit.fail({ _tag: "Unreadable", detail: `${body.size} bytes of ${type} that are no JSON` })
   }
   if (hasBrokenText(body.text ?? "", parsed.json)) {
-    return Exit.fail({ _tag: "Unreadable", detail: "a text that is not Unicode: half of a surrogate pair" })
+    return Exit.fail({ _tag: "Unreadable", detail: "a text that no store keeps: U+0000 or half of a surrogate pair" })
   }
   const value = Schema.decodeUnknownExit(schema)(parsed.json)
   if (Exit.isSuccess(value))

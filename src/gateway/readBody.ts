@@ -103,17 +103,17 @@ const complaintAbout = (bytes: Buffer): string | undefined => {
   return values > jsonValuesMax ? `has more than ${jsonValuesMax} values` : undefined
 }
 
-/** An escape of half a surrogate pair, which most answers have none of. */
-const escaped = /\\u[dD][89a-fA-F]/
+/** An escape of U+0000 or of half a surrogate pair, which most answers have none of. */
+const escaped = /\\u(?:0000|[dD][89a-fA-F])/
 
 /**
- * True if a text of the answer is invalid Unicode. Bytes cannot contain such text (readBody), escapes can: protobuf's
- * JSON has only UTF-8, and a store that keeps UTF-8 would make two different texts equal. Keys outside of the schema do
- * not count.
+ * True if a text of the answer is invalid Unicode, or has U+0000. Bytes cannot contain such text (readBody), escapes
+ * can: protobuf's JSON has only UTF-8, and a store that keeps UTF-8 would make two different texts equal. PostgreSQL
+ * refuses U+0000: one such name would halt a treasury. Keys outside of the schema do not count.
  */
 export const hasBrokenText = (text: string, json: unknown): boolean => escaped.test(text) && isBroken(json)
 
 const isBroken = (value: unknown): boolean => {
-  if (typeof value === "string") return !value.isWellFormed()
+  if (typeof value === "string") return !value.isWellFormed() || value.includes("\0")
   return typeof value === "object" && value !== null && Object.values(value).some(isBroken)
 }

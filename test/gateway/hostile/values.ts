@@ -109,7 +109,8 @@ const same = (text: string): Written => ({
   means: ({ kind }) => {
     const value: unknown = JSON.parse(text)
     if (kind === "chainId" && !isChainId(value)) return undefined
-    const isNone = (kind === "name" && value === "") || (typeof value === "string" && !value.isWellFormed())
+    const isKept = typeof value !== "string" || (value.isWellFormed() && !value.includes("\0"))
+    const isNone = (kind === "name" && value === "") || !isKept
     return isNone ? undefined : { value }
   },
 })
