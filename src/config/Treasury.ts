@@ -5,6 +5,7 @@ import { majorityOf } from "../domain/chain.ts"
 import type { External, Party, PinnedAsset } from "../rules/Account.ts"
 import { cycle } from "../rules/lint/cycle.ts"
 import type { Finding, RuleSet } from "../rules/lint/Finding.ts"
+import { kept } from "../rules/lint/kept.ts"
 import { denied, floors, unreachable } from "../rules/lint/limits.ts"
 import { quota, skippedMonths } from "../rules/lint/quota.ts"
 import type { Policy, WrittenFee } from "../rules/policy/Policy.ts"
@@ -153,7 +154,7 @@ const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): T
   const rules = resolveRules(raw, parties, assets, report)
   const approvals = resolveApprovals(raw, parties, report)
   const policy = resolvePolicy(raw, parties, assets, approvals, report)
-  const { dir, keep, watermark } = raw.store ?? {}
+  const { dir, watermark } = raw.store ?? {}
   return {
     file: document.file,
     files: [resolvePath(document.file)],
@@ -168,7 +169,7 @@ const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): T
     approvals,
     ...resolveAlerts(raw, report),
     storeDir: dir === undefined ? undefined : report.path(dir, ["store", "dir"]),
-    keepMillis: durationMillis(keep ?? "400d"),
+    keepMillis: keepIn(raw, report),
     watermarkFile: watermark === undefined ? undefined : report.path(watermark, ["store", "watermark"]),
     postgresUrlFile: postgresUrlFile(raw, report),
     ...resolveProcess(raw.daemon ?? {}, ["daemon"], report),
@@ -203,6 +204,16 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
     framing: network.framing ?? "auto",
     fee: feeIn(network),
   }
+}
+
+/** Shorter, and nothing is left by which people find out in the morning why a rule paid in the night. */
+const keepMillisMin = 86_400_000
+
+const keepIn = ({ store }: TreasuryFile, report: Reporter): number => {
+  const keep = store?.keep ?? "400d"
+  const millis = durationMillis(keep)
+  if (millis < keepMillisMin) report.add(["store", "keep"], `${keep} is too short`, "write 1d or longer")
+  return millis
 }
 
 const feeIn = ({ fee }: TreasuryFile["network"]): WrittenFee | undefined => {
@@ -254,7 +265,7 @@ export const isEmbedded = ({ document }: Pick<Treasury, "document">): boolean =>
  */
 export const lintTreasury = (treasury: Treasury): ReadonlyArray<Finding> => {
   const set: RuleSet = { ...treasury, transfersPerDay: isEmbedded(treasury) ? undefined : networkTransfersPerDay }
-  return [denied, unreachable, floors, skippedMonths, quota, cycle].flatMap((each) => each(set))
+  return [denied, unreachable, floors, skippedMonths, quota, kept, cycle].flatMap((each) => each(set))
 }
 
 /** Where a finding stands, with its remedy. */

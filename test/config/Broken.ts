@@ -236,6 +236,7 @@ export const broken: ReadonlyArray<Broken> = [
     "for: 30",
     /rules #1 for: "30" is not valid; write a duration such as "30s"/,
   ),
+  mistake("rows kept for less than a day", "keep: 400d", "keep: 23h", /23h is too short; write 1d or longer/),
   mistake("a duration of centuries", "keep: 400d", "keep: 999999999d", /a duration of at most 36500d/),
   mistake("centuries behind a zero", "reconcile: 5m", "reconcile: 0999999999d", /a duration/),
   mistake(

@@ -244,6 +244,15 @@ const limits: ReadonlyArray<LintCase> = [
     /lacks a day in February; write last/,
     { severity: "warning" },
   ),
+  wrong(
+    "an alert that compares with a balance older than what is kept",
+    "kept",
+    `  - name: drain
+    notify: { when: { change: { party: hot, asset: TOK, over: 7d, below: "-10%" } } }`,
+    ["keep: 6d", "keep: 7d"],
+    /drain compares with the balance of 7 d before, and rows are kept for 6 d: .*; keep them for 7 d or longer/,
+    { policy: `${ample}\nstore: { keep: 6d } # here`, severity: "warning" },
+  ),
 ]
 
 const many = Array.from({ length: 25 }, (_, i) => `p${i}`)

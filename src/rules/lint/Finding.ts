@@ -14,6 +14,7 @@ export const lintKinds = [
   "skipped_months",
   "split_size",
   "quota",
+  "kept",
 ] as const
 export type LintKind = (typeof lintKinds)[number]
 
@@ -37,6 +38,8 @@ export interface RuleSet {
   readonly mode: "observe" | "shadow" | "live"
   /** Transfers that the network permits a key in 24 hours; undefined where they are not judged. */
   readonly transfersPerDay: number | undefined
+  /** How long balance rows are kept. */
+  readonly keepMillis: number
 }
 
 /** One subject of a rule, and its place. */
