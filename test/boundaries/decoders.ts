@@ -49,4 +49,5 @@ export const parts: ReadonlySet<string> = new Set([
   ...["AccountRow", "AssetRow", "AccountTypeText", "BalanceRow", "ChainHead", "Epoch"],
   ...["LedgerEntry", "PageInfo", "ObservedTransfer", "TransferRow", "WithdrawalRow"],
   ...["Int64", "Height", "BlockTime", "Hash", "Uint32", "SafeInt", "SafeUint", "Amount", "Text", "Flag"],
+  ...["Id", "OwnId"],
 ])

@@ -41,6 +41,8 @@ const odd: ReadonlyArray<unknown> = [
   "ACCOUNT_TYPE_GENERAL",
   "ACCOUNT_TYPE_NEW",
   "\u0000",
+  "x".repeat(128),
+  "x".repeat(129),
   [],
   {},
   [{}],

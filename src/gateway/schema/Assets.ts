@@ -1,6 +1,6 @@
 import { Schema, SchemaGetter } from "effect"
 import { type Asset, assetStatusNumbers } from "../../domain/Asset.ts"
-import { Connection, enumText, SafeUint, Text } from "./Numbers.ts"
+import { Connection, enumText, OwnId, SafeUint, Text } from "./Numbers.ts"
 
 const statusNames = new Map<number, string>(Object.entries(assetStatusNumbers).map(([name, n]) => [n, name]))
 const Status = enumText((number) => statusNames.get(number) ?? String(number))
@@ -35,7 +35,7 @@ const Details = Schema.Struct({
 type Details = typeof Details.Type
 
 const Wire = Schema.Struct({
-  id: Schema.NonEmptyString,
+  id: OwnId,
   ...described,
   details: Schema.optional(Schema.NullOr(Details)),
   status: Status,

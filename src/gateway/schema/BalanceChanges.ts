@@ -2,7 +2,7 @@ import { Effect, Schema, SchemaParser } from "effect"
 import { parseBaseUnits } from "../../domain/Amount.ts"
 import { accountTypeName, type BalanceChange } from "../../domain/Balance.ts"
 import { isBlockTime } from "../../domain/chain.ts"
-import { Amount, BlockTime, Connection, enumText, type PageInfo, Text } from "./Numbers.ts"
+import { Amount, BlockTime, Connection, enumText, Id, idLengthMax, type PageInfo } from "./Numbers.ts"
 
 /** The value of BalanceChangesAnswer. */
 export interface BalanceChanges {
@@ -21,11 +21,18 @@ const isFields = (value: unknown): value is Fields =>
 const textOf = (value: unknown): string | undefined =>
   typeof value === "string" ? value : value === undefined || value === null ? "" : undefined
 
+const isShort = (text: string): boolean => text.length <= idLengthMax
+
+const idOf = (value: unknown): string | undefined => {
+  const text = textOf(value)
+  return text !== undefined && isShort(text) ? text : undefined
+}
+
 const flagOf = (value: unknown): boolean | undefined =>
   typeof value === "boolean" ? value : value === undefined || value === null ? false : undefined
 
 const typeOf = (value: unknown): string | undefined => {
-  if (typeof value === "string") return value
+  if (typeof value === "string") return isShort(value) ? value : undefined
   if (value === undefined || value === null) return accountTypeName(0)
   return Number.isSafeInteger(value) ? accountTypeName(value as number) : undefined
 }
@@ -54,9 +61,9 @@ const rowReader = () => {
     }
     const timestamp = lastTime
     const balance = typeof node["balance"] === "string" ? parseBaseUnits(node["balance"]) : undefined
-    const party = textOf(node["partyId"])
-    const asset = textOf(node["assetId"])
-    const market = textOf(node["marketId"])
+    const party = idOf(node["partyId"])
+    const asset = idOf(node["assetId"])
+    const market = idOf(node["marketId"])
     const type = typeOf(node["accountType"])
     if (timestamp === undefined || balance === undefined || type === undefined) return undefined
     if (party === undefined || asset === undefined || market === undefined) return undefined
@@ -107,9 +114,9 @@ export const AccountTypeText = enumText(accountTypeName)
 export const BalanceRow = Schema.Struct({
   timestamp: BlockTime,
   balance: Amount,
-  party: Text,
-  asset: Text,
-  market: Text,
+  party: Id,
+  asset: Id,
+  market: Id,
   type: AccountTypeText,
 }).pipe(Schema.encodeKeys({ party: "partyId", asset: "assetId", market: "marketId", type: "accountType" }))
 
@@ -127,10 +134,10 @@ export const BalanceChangesAnswer = Schema.declareConstructor<BalanceChanges, un
 
 /** One account and its balance now. The wire's names differ from those of the history: owner, asset, type. */
 export const AccountRow = Schema.Struct({
-  party: Text,
+  party: Id,
   balance: Amount,
-  asset: Text,
-  market: Text,
+  asset: Id,
+  market: Id,
   type: AccountTypeText,
 }).pipe(Schema.encodeKeys({ party: "owner", market: "marketId" }))
 export type ReportedBalance = typeof AccountRow.Type

@@ -2,7 +2,19 @@ import { Schema, SchemaGetter } from "effect"
 import { chainBounds, isChainId } from "../../domain/chain.ts"
 import { millisOf } from "../../domain/Time.ts"
 import { WorkParameters } from "../../rules/workParameters.ts"
-import { BlockTime, Connection, Flag, Hash, Height, orDefault, SafeInt, SafeUint, Text, Uint32 } from "./Numbers.ts"
+import {
+  BlockTime,
+  Connection,
+  Flag,
+  Hash,
+  Height,
+  OwnId,
+  orDefault,
+  SafeInt,
+  SafeUint,
+  Text,
+  Uint32,
+} from "./Numbers.ts"
 
 /** The newest block that a node has begun, and the work that it asks for. */
 export const ChainHead = Schema.Struct({
@@ -95,7 +107,7 @@ export const EpochAnswer = Schema.Struct({
 
 /** Answer of GET /api/v2/network/parameters. All values are text, whatever they mean. */
 export const ParametersAnswer = Schema.Struct({
-  networkParameters: Connection(Schema.Struct({ key: Schema.NonEmptyString, value: Text })),
+  networkParameters: Connection(Schema.Struct({ key: OwnId, value: Text })),
 })
 
 /**

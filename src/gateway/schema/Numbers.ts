@@ -78,12 +78,20 @@ export const orDefault = <S extends Schema.Constraint>(schema: S, fallback: S["E
   )
 
 export const Text = orDefault(Schema.String, "")
+
+/** Longest id, key or name of an enum: real ones are half as long, and PostgreSQL indexes none of thousands. */
+export const idLengthMax = 128
+const ShortText = Schema.String.check(Schema.isMaxLength(idLengthMax))
+/** An id that may be absent, and one that may not. */
+export const Id = orDefault(ShortText, "")
+export const OwnId = ShortText.check(Schema.isMinLength(1))
+
 export const Flag = orDefault(Schema.Boolean, false)
 
 /** An enum: its name, or its number where the sender prints numbers. What is not known here is kept as it came. */
 export const enumText = (nameOf: (number: number) => string) =>
   orDefault(
-    Schema.Union([Schema.String, Schema.Int]).pipe(
+    Schema.Union([ShortText, Schema.Int]).pipe(
       Schema.decodeTo(Schema.String, {
         decode: SchemaGetter.transform((value: string | number) => (typeof value === "string" ? value : nameOf(value))),
         encode: SchemaGetter.transform((name: string): string | number => name),

@@ -3,7 +3,7 @@ import { BaseUnits } from "../../domain/Amount.ts"
 import type { accountTypeNumbers } from "../../domain/Balance.ts"
 import { checksummed } from "../../tx/Address.ts"
 import { AccountTypeText } from "./BalanceChanges.ts"
-import { Amount, BlockTime, Connection, enumText, orDefault, Text } from "./Numbers.ts"
+import { Amount, BlockTime, Connection, enumText, Id, OwnId, orDefault, Text } from "./Numbers.ts"
 
 /** The ledger's states of a transfer. `done` of a delayed one-off means debited, not yet delivered. */
 const transferStatuses = {
@@ -47,12 +47,12 @@ const Fees = Schema.Array(Schema.Struct({ amount: Amount })).check(
 
 const WireTransfer = Schema.Struct({
   transfer: Schema.Struct({
-    id: Schema.NonEmptyString,
-    from: Text,
+    id: OwnId,
+    from: Id,
     fromAccountType: AccountTypeText,
-    to: Text,
+    to: Id,
     toAccountType: AccountTypeText,
-    asset: Text,
+    asset: Id,
     amount: Amount,
     reference: Text,
     status: enumText((number) => numbers[number] ?? String(number)),
@@ -95,10 +95,10 @@ const withdrawalWords = new Map<string, string>([
 const external = "ACCOUNT_TYPE_EXTERNAL" satisfies keyof typeof accountTypeNumbers
 
 const WireWithdrawal = Schema.Struct({
-  id: Schema.NonEmptyString,
-  partyId: Text,
+  id: OwnId,
+  partyId: Id,
   amount: Amount,
-  asset: Text,
+  asset: Id,
   status: enumText((number) => statuses[number] ?? String(number)),
   createdTimestamp: orDefault(BlockTime, 0),
   ext: Schema.optional(
@@ -152,10 +152,10 @@ export const LedgerEntry = Schema.Struct({
   timestamp: BlockTime,
   quantity: Amount,
   type: enumText((number) => names.get(number) ?? String(number)),
-  from: Text,
-  asset: Text,
+  from: Id,
+  asset: Id,
   /** Id of the transfer that it belongs to; "" if there is none. */
-  transferId: Text,
+  transferId: Id,
 }).pipe(Schema.encodeKeys({ type: "transferType", from: "fromAccountPartyId", asset: "assetId" }))
 export type LedgerEntry = typeof LedgerEntry.Type
 

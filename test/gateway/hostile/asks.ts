@@ -17,6 +17,7 @@ export type Kind =
   | "quantum"
   | "text"
   | "name"
+  | "id"
   | "chainId"
   | "flag"
   | "enum"
@@ -101,9 +102,9 @@ const balances: Ask = {
     ...fieldsOf("balances.edges.0.node", [
       ["timestamp", "time", "timestamp"],
       ["balance", "amount", "balance"],
-      ["partyId", "text", "party", ""],
-      ["assetId", "text", "asset", ""],
-      ["marketId", "text", "market", ""],
+      ["partyId", "id", "party", ""],
+      ["assetId", "id", "asset", ""],
+      ["marketId", "id", "market", ""],
       ["accountType", "enum", "type", unspecified],
     ]),
     ...pageFields("balances"),
@@ -122,10 +123,10 @@ const accounts: Ask = {
   value: page({ party: key, balance: 7n, asset: other, market: "", type: "ACCOUNT_TYPE_GENERAL" }),
   fields: [
     ...fieldsOf("accounts.edges.0.node", [
-      ["owner", "text", "party", ""],
+      ["owner", "id", "party", ""],
       ["balance", "amount", "balance"],
-      ["asset", "text", "asset", ""],
-      ["marketId", "text", "market", ""],
+      ["asset", "id", "asset", ""],
+      ["marketId", "id", "market", ""],
       ["type", "enum", "type", unspecified],
     ]),
     ...pageFields("accounts"),
@@ -220,11 +221,11 @@ const transfer: Ask = {
   value: (fields) => ({ found: { ...observed, ...fields }, mark, gateway: "g", agreed: true }),
   fields: [
     ...fieldsOf("transferNode.transfer", [
-      ["from", "text", "from", ""],
-      ["to", "text", "to", ""],
+      ["from", "id", "from", ""],
+      ["to", "id", "to", ""],
       ["fromAccountType", "enum", "fromAccountType", unspecified],
       ["toAccountType", "enum", "toAccountType", unspecified],
-      ["asset", "text", "asset", ""],
+      ["asset", "id", "asset", ""],
       ["amount", "amount", "amount"],
       ["reference", "text", "reference", ""],
       ["timestamp", "time", "timestamp", 0n],
@@ -279,7 +280,7 @@ const ledger: Ask = {
   fields: fieldsOf("ledgerEntries.edges.0.node", [
     ["timestamp", "time", "unread"],
     ["quantity", "amount", "unread"],
-    ["transferId", "text", "transferId", ""],
+    ["transferId", "id", "transferId", ""],
   ]),
 }
 

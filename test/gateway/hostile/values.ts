@@ -110,7 +110,8 @@ const same = (text: string): Written => ({
     const value: unknown = JSON.parse(text)
     if (kind === "chainId" && !isChainId(value)) return undefined
     const isKept = typeof value !== "string" || (value.isWellFormed() && !value.includes("\0"))
-    const isNone = (kind === "name" && value === "") || !isKept
+    const isTooLong = (kind === "name" || kind === "id") && typeof value === "string" && value.length > 128
+    const isNone = (kind === "name" && value === "") || isTooLong || !isKept
     return isNone ? undefined : { value }
   },
 })
@@ -127,6 +128,7 @@ const texts: ReadonlyArray<Written> = [
     same,
   ),
   { ...same(`"${"x".repeat(300_000)}"`), name: "300,000 letters" },
+  ...[128, 129].map((length) => ({ ...same(`"${"x".repeat(length)}"`), name: `${length} letters` })),
   { ...same(`"${"\\u0000".repeat(50_000)}"`), name: "50,000 NULs" },
   ...["5", "0", "-1.5", "true", "false", "[]", '["x"]', "{}", '{"length":1}', '{"toString":"x"}'].map(refused),
   ...['"a\nb"', '"\u0000"', '"\u001b[0m"', '"\\x41"', '"\\u12"', '"\\"', "'x'", "x", '"a" "b"', "undefined"].map(
@@ -157,6 +159,7 @@ const typeName = (n: number): string =>
 
 /** Names and numbers that nobody knows are kept as they came: later networks have more of them. */
 const enums: ReadonlyArray<Written> = [
+  { ...refused(`"${"X".repeat(3_000)}"`), name: "an enum's name of 3,000 letters" },
   ...['"ACCOUNT_TYPE_GENERAL"', '"ACCOUNT_TYPE_OF_TOMORROW"', '""', '"4"', '"__proto__"', '"\\u0000"', '"general"'].map(
     same,
   ),
