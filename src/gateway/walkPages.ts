@@ -6,6 +6,8 @@ import type { Page } from "./schema/Numbers.ts"
 
 /** Rows per request, and pages of one walk at most: a gateway decides neither. */
 export const pageSize = 1000
+/** Longest range of one request, in nanoseconds: networks refuse ranges beyond 365 days. */
+export const reachNanos = 364n * 86_400_000_000_000n
 export const walkPagesMax = 200
 const cursorLengthMax = 1024
 

@@ -39,6 +39,8 @@ export interface DebitBaseline {
 
 /** Rows of one key's general accounts, oldest first, and where they are not all. */
 export interface Balances {
+  /** By asset: what was there before the rows, where that is not what was judged. */
+  readonly held?: DebitBaseline["held"]
   readonly rows: ReadonlyArray<GeneralRow>
   /** Times whose rows are lost. */
   readonly gaps: ReadonlyArray<{ readonly since: bigint; readonly until: bigint }>
@@ -159,8 +161,9 @@ const mayBe = ({ createdAt, updatedAt, settledAt, times }: KnownPayment, time: b
  * very block, then any others of about that time, each as often as it executed. What comes in hides what goes out in
  * the same block, so a payment explains a smaller fall as well.
  */
-const explainByPayments = (before: DebitBaseline, payments: ReadonlyArray<KnownPayment>, { rows, gaps }: Balances) => {
-  const held = new Map(before.held)
+const explainByPayments = (before: DebitBaseline, payments: ReadonlyArray<KnownPayment>, balances: Balances) => {
+  const { rows, gaps } = balances
+  const held = new Map([...before.held, ...(balances.held ?? [])])
   const used = new Map(before.used)
   const falls: Array<Unexplained> = []
   const places = new Set(rows.map(({ asset, timestamp }) => keyOf(asset, inMicros(timestamp))))

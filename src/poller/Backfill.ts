@@ -6,6 +6,7 @@ import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { RequestPriority } from "../gateway/Limiter.ts"
+import { reachNanos } from "../gateway/walkPages.ts"
 import type { Backfill } from "../store/balances/backfills.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
@@ -25,7 +26,7 @@ import {
   type WindowAnswer,
 } from "./askWindow.ts"
 import { idleMillisMin, keptNanosMin, recordLoss } from "./bridgeGap.ts"
-import { explainAnswer, oldestSince, reachesBehind, reachNanos, readBaseTogether } from "./readBase.ts"
+import { explainAnswer, oldestSince, reachesBehind, readBaseTogether } from "./readBase.ts"
 import { readWindow } from "./readWindow.ts"
 
 /** Pause between two windows of the past, in which the poller reads the present. */

@@ -7,6 +7,7 @@ import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
+import { reachNanos } from "../gateway/walkPages.ts"
 import { signedBy } from "../payments/movements.ts"
 import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
@@ -38,7 +39,7 @@ import {
   type WindowAnswer,
 } from "./askWindow.ts"
 import { beginAnew, bridgeGap } from "./bridgeGap.ts"
-import { explainAnswer, reachNanos, readBaseTogether } from "./readBase.ts"
+import { explainAnswer, readBaseTogether } from "./readBase.ts"
 import { readWindow } from "./readWindow.ts"
 
 /** A balance is near a level that is off by at most a tenth of it: its next change may reach it. */

@@ -5,7 +5,7 @@ import { ifSupported } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import type { AccountFilter } from "../gateway/readRows.ts"
-import { pageSize, walkPages } from "../gateway/walkPages.ts"
+import { pageSize, reachNanos, walkPages } from "../gateway/walkPages.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import {
@@ -84,9 +84,6 @@ const logAhead = (mark: { readonly height: bigint; readonly timestamp: bigint },
     seconds,
   })
 }
-
-/** How far one question may reach: networks refuse ranges beyond 365 days. */
-export const reachNanos = 364n * 86_400_000_000_000n
 
 interface HistoryQuery {
   /** Parties to query where the gateway lists nothing for all parties. */

@@ -9,11 +9,7 @@ const ends = [
   [151, "rows of another asset", []],
   [271, "rows of next to nothing", ["stopped", "reconcile, balances rebase"]],
   [527, "ended by a person's word", ["stopped", "intents resolve (manual)"]],
-  [
-    113,
-    "ended by adopting, a person's word and a rebase",
-    ["stopped", "adopt (foreign_payment)", "intents resolve (manual)", "balances rebase"],
-  ],
+  [113, "ended by a person's word and a rebase", ["stopped", "intents resolve (manual)", "balances rebase"]],
   [1425, "ended by adopting", ["stopped", "adopt (foreign_payment)"]],
   [152, "ended by resume", ["stopped", "resume (chain_changed)"]],
 ] as const

@@ -216,6 +216,28 @@ describe("a debit that no payment explains", () => {
     ),
   )
 
+  it.effect("is none where a row that the gateway no longer shows was judged", () =>
+    flow(
+      function* (options, sandbox, client) {
+        yield* confirmed(options, sandbox)
+        const observations = yield* Observations
+        const own = (yield* observations.accounts).find(({ party, asset }) => party === alice && asset === usdt)!
+        const { height, timestamp } = (yield* observations.watermark)!
+        const ghost = { ...own, balance: own.balance + 50n * one, timestamp: timestamp + 1_000n }
+        yield* observations.advance([ghost], { timestamp: timestamp + 2_000n, height })
+        yield* rounds(options, sandbox, 75, new Set(["decide"]))
+        const gift = payment(client, "alice", 20n * one, { asset: usdt })
+        yield* submit(
+          client,
+          signed(client, { from: "bob", command: gift, framing: "prefixed", ...(yield* head(client)) }),
+        )
+        yield* rounds(options, sandbox, 75, new Set(["decide"]))
+        assert.deepStrictEqual(yield* halts, [])
+      },
+      { scenario: { profile: "specification" } },
+    ),
+  )
+
   it.effect("is none for a trading key whose account changes without a listing", () =>
     flow(
       function* (options, sandbox, client) {

@@ -9,7 +9,7 @@ import { plural } from "../../domain/text.ts"
 import { type Gateway, Gateways } from "../../gateway/Gateways.ts"
 import type { BalanceChangesQuery } from "../../gateway/readRows.ts"
 import type { TransferListing } from "../../gateway/readTransfers.ts"
-import { pageSize } from "../../gateway/walkPages.ts"
+import { pageSize, reachNanos } from "../../gateway/walkPages.ts"
 import { partyName, pinnedSum } from "../../rules/Account.ts"
 import { raise } from "../../store/alerts/raise.ts"
 import { Observations } from "../../store/balances/Observations.ts"
@@ -153,8 +153,6 @@ export const haltOnSecondExecution = Effect.fnUntraced(function* (attempt: Attem
 })
 
 const dayNanos = nanosOf(dayMillis)
-/** How far back a row is searched that gives an account's earlier balance. */
-const reachNanos = 364n * dayNanos
 /** Most pages of balance rows that are read, and most accounts whose earlier balance is read alone. */
 const pagesMax = 20
 

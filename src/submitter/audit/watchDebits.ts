@@ -5,7 +5,7 @@ import { isoOf } from "../../domain/Time.ts"
 import { ifSupported } from "../../gateway/GatewayError.ts"
 import { GatewayReader } from "../../gateway/GatewayReader.ts"
 import { Gateways } from "../../gateway/Gateways.ts"
-import { pageSize } from "../../gateway/walkPages.ts"
+import { pageSize, reachNanos } from "../../gateway/walkPages.ts"
 import {
   type Balances,
   type DebitBaseline,
@@ -73,7 +73,7 @@ export const watchDebits = Effect.fnUntraced(function* (party: string, all: Read
   const isTraded = accounts.some(({ type }) => !untraded.has(type))
   const book = { payments, balances: { rows, gaps, end: watermark - settleNanos } }
   const { unexplained: falls } = explainDebits(before, book)
-  const asked = falls.length === 0 ? undefined : yield* ask({ party, isTraded, falls, balances: book.balances })
+  const asked = falls.length === 0 ? undefined : yield* ask({ party, isTraded, falls, before, balances: book.balances })
   if (asked?.balances.end === 0n) yield* logEvent("debits of a party incomplete", { party })
   const { unexplained, again, baseline } = explainDebits(before, { ...book, ...asked })
   if (unexplained.length === 0 && again.length === 0 && baseline.until <= before.until) return
@@ -91,6 +91,7 @@ interface Doubt {
   readonly party: string
   readonly isTraded: boolean
   readonly falls: ReadonlyArray<Unexplained>
+  readonly before: DebitBaseline
   readonly balances: Balances
 }
 
@@ -98,12 +99,12 @@ interface Doubt {
  * The ledger's movements, up to their mark; of a gateway that reports none, the rows that it shows now. Such a gateway
  * does not report costs of trading: then nothing moved.
  */
-const ask = Effect.fnUntraced(function* ({ party, isTraded, falls, balances }: Doubt) {
+const ask = Effect.fnUntraced(function* ({ party, isTraded, falls, before, balances }: Doubt) {
   const reader = yield* GatewayReader
   const answer = yield* ifSupported(reader.debits(party, falls[0]!.timestamp, falls.at(-1)!.timestamp))
   if (answer === undefined && !isTraded) {
     // Rows that a quorum gave are proof: the best gateway alone would hide a fall behind a rise.
-    return { balances: (yield* Gateways).quorum > 1 ? balances : yield* shownNow(party, balances) }
+    return { balances: (yield* Gateways).quorum > 1 ? balances : yield* shownNow(party, before, balances) }
   }
   const entries = answer?.debits ?? []
   const withdrawals = entries.some(({ type }) => type === withdrawn) ? yield* withdrawalsOf(party) : []
@@ -120,29 +121,37 @@ const withdrawalsOf = Effect.fnUntraced(function* (party: string) {
 
 /**
  * Balances with rows that the gateway shows now in one answer. Stored rows come from several readings: one at a wrong
- * time makes the same fall appear twice. `end` is 0 if the answer lacks the newest stored row.
+ * time makes the same fall appear twice, also where it was judged before. `end` is 0 if the answer lacks the newest
+ * stored row.
  */
-const shownNow = Effect.fnUntraced(function* (party: string, balances: Balances) {
+const shownNow = Effect.fnUntraced(function* (party: string, before: DebitBaseline, balances: Balances) {
   const stored = balances.rows.filter(({ isOpening }) => !isOpening)
-  const last = stored.at(-1)!
+  const [first, last] = [stored[0]!, stored.at(-1)!]
+  const reach = last.timestamp - reachNanos
   const { rows, pageInfo } = yield* (yield* GatewayReader).balanceChanges({
     partyIds: [party],
     accountTypes: [general],
-    startTimestamp: stored[0]!.timestamp,
+    startTimestamp: first.timestamp < reach ? first.timestamp : reach,
     endTimestamp: last.timestamp + 1_000n,
     first: pageSize,
     newestFirst: true,
   })
-  const shown = rows.flatMap(({ node: { asset, balance, timestamp, ...node } }): ReadonlyArray<GeneralRow> => {
-    const isOwn = node.party === party && node.type === general && node.market === ""
-    return isOwn ? [{ asset, balance, timestamp, isOpening: false }] : []
-  })
-  const since = pageInfo.hasNextPage ? (shown.at(-1)?.timestamp ?? 0n) : 0n
+  const own = rows.flatMap(({ node }) =>
+    node.party === party && node.type === general && node.market === "" ? node : [],
+  )
+  const sinceOf = (asset: string) => before.held.get(asset)?.since
+  const shown = own
+    .filter(({ asset, timestamp }) => timestamp > (sinceOf(asset) ?? before.until))
+    .map(({ asset, balance, timestamp }): GeneralRow => ({ asset, balance, timestamp, isOpening: false }))
+  // Newest first: of each asset the last to be set is the newest of those that were judged.
+  const judged = own.filter(({ asset, timestamp }) => timestamp <= (sinceOf(asset) ?? -1n)).toReversed()
+  const held = new Map(judged.map(({ asset, balance, timestamp }) => [asset, { balance, since: timestamp }]))
+  const since = pageInfo.hasNextPage ? (own.at(-1)?.timestamp ?? 0n) : 0n
   const kept = balances.rows.filter(({ isOpening, timestamp }) => isOpening || timestamp < since)
   const isShown = shown.some(
     ({ asset, timestamp, balance }) => asset === last.asset && timestamp === last.timestamp && balance === last.balance,
   )
-  return { ...balances, rows: [...kept, ...shown].toSorted(byTime), end: isShown ? balances.end : 0n }
+  return { ...balances, held, rows: [...kept, ...shown].toSorted(byTime), end: isShown ? balances.end : 0n }
 })
 
 const byTime = (a: GeneralRow, b: GeneralRow): number => {
