@@ -166,14 +166,19 @@ const judgeStore = (db: DatabaseSync, payments: number): ReadonlyArray<string> =
     if (found > most) wrong.push(`${what}: ${found}, at most ${most} are allowed`)
   }
   const cutoff = firstDay + (yearDays - keepDays - 2) * dayMillis
-  line("old balance rows", countOf(db, "SELECT count(*) AS n FROM changes WHERE timestamp / 1000000 < ?", cutoff), 0)
-  line(
-    "old opening balances",
-    countOf(db, "SELECT count(*) AS n FROM openings WHERE timestamp / 1000000 < ?", cutoff),
-    0,
-  )
+  // The newest older one of each account stays: the first movement after it is seen by comparison.
+  const older = (table: string, key: ReadonlyArray<string>) =>
+    countOf(
+      db,
+      `SELECT count(*) AS n FROM ${table} AS old WHERE EXISTS (SELECT 1 FROM ${table} AS newer
+        WHERE newer.timestamp > old.timestamp AND newer.timestamp / 1000000 < ?
+          AND ${key.map((column) => `newer.${column} = old.${column}`).join(" AND ")})`,
+      cutoff,
+    )
+  line("old balance rows", older("changes", ["account"]), 0)
+  line("old opening balances", older("openings", ["asset", "party", "market", "type"]), 0)
   line("old decisions", countOf(db, "SELECT count(*) AS n FROM decisions WHERE at < ?", cutoff), 0)
-  const oldest = countOf(db, "SELECT min(timestamp) / 1000000 AS n FROM changes")
+  const oldest = countOf(db, "SELECT min(timestamp) / 1000000 AS n FROM changes WHERE timestamp / 1000000 >= ?", cutoff)
   if (oldest > cutoff + 5 * dayMillis) wrong.push("balance rows are forgotten too early")
   if (countOf(db, "SELECT count(*) AS n FROM balances") < 5) wrong.push("balances are forgotten")
   for (const [table, rows] of Object.entries(rowsPerPayment)) {
