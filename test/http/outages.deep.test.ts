@@ -57,7 +57,8 @@ const give = Effect.fnUntraced(function* ({ client }: World, to: string, amount:
 const outOfBand = {
   condition: "out_of_band",
   severity: "warn" as const,
-  headline: /^Out of band for longer than its rule's cycle: bob\/USDT \d+\.\d+ for \d+ s; .* Also: paused\.$/,
+  leads: false,
+  headline: /^Paused \(rule:keep-bob\) .* Also: out of band\.$/,
   remedy: /"cofferer plan"/,
   alert: { receiver: "log" as const, severity: "ticket" as const, subject: /^out of band$/ },
   alertSeconds: 200,
@@ -69,6 +70,7 @@ const isHeldBy = (reason: string) => ({
   ...outOfBand,
   begin: needsMore,
   end: (world: World) => give(world, "bob", 140n * one),
+  leads: true,
   headline: new RegExp(`^Out of band .*: bob/USDT \\d+\\.\\d+ for \\d+ s \\(keep-bob: ${reason}\\); `),
   alertSeconds: 90,
 })

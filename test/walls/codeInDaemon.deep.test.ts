@@ -55,8 +55,8 @@ const grow = `const all: Array<Uint8Array> = []
 
 /** Sound in what is tried before the start, with balances that are made up; harmful with the real one. */
 const harm: Readonly<Record<string, readonly [code: string, says: RegExp]>> = {
-  loops: ["for (;;);", /^its code does not end within 500 ms$/],
-  throws: ['throw new Error("no")', /^its code fails at rules\.ts:\d+:\d+: no$/],
+  loops: ["for (;;);", /^its code does not end within 500 ms; correct it, then/],
+  throws: ['throw new Error("no")', /^its code fails at rules\.ts:\d+:\d+: no; correct it, then/],
   grows: [grow, /^its code (takes more than 64 MB of heap, or 512 MB|does not end within 500 ms)/],
   ends: ["const proc = globalThis.constructor.constructor; proc('return process')().exit(0)", /^its code (ends|fails)/],
 }
