@@ -2,6 +2,7 @@ import { basename, extname, resolve as resolvePath } from "node:path"
 import { Effect } from "effect"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import { majorityOf } from "../domain/chain.ts"
+import { dayMillis } from "../domain/Time.ts"
 import type { External, Party, PinnedAsset } from "../rules/Account.ts"
 import { cycle } from "../rules/lint/cycle.ts"
 import type { Finding, RuleSet } from "../rules/lint/Finding.ts"
@@ -206,13 +207,11 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
   }
 }
 
-/** Shorter, and nothing is left by which people find out in the morning why a rule paid in the night. */
-const keepMillisMin = 86_400_000
-
 const keepIn = ({ store }: TreasuryFile, report: Reporter): number => {
   const keep = store?.keep ?? "400d"
   const millis = durationMillis(keep)
-  if (millis < keepMillisMin) report.add(["store", "keep"], `${keep} is too short`, "write 1d or longer")
+  // Shorter, and nothing is left by which people find out in the morning why a rule paid in the night.
+  if (millis < dayMillis) report.add(["store", "keep"], `${keep} is too short`, "write 1d or longer")
   return millis
 }
 

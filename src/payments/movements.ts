@@ -6,6 +6,9 @@ import { nanosOf } from "../domain/Time.ts"
 /** How far the ledger's clock may be behind ours: movements are counted from so long before the first signature. */
 export const behindNanos = 600_000_000_000n
 
+/** Payments that ended within this time (milliseconds) before the signature may be in balances newer than it. */
+export const overlapMillis = 3_600_000
+
 /** By our clock or by the ledger's, whichever was earlier when it was signed. */
 export const signedBy = ({ createdAt, signedAfter }: Attempt): bigint => {
   const ours = nanosOf(createdAt)

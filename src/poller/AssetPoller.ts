@@ -150,7 +150,7 @@ const noteUnread = Effect.fnUntraced(function* ({ message, reason }: GatewayErro
   yield* noteRefused(message)
 })
 
-/** While the former listing stays in force no change of it is seen. Where no gateway is up, that is told already. */
+/** While the former listing stays in force no change of it is seen. With no gateway up, `gateway_down` alerts. */
 const noteUnseen = Effect.fnUntraced(function* ({ message }: GatewayError) {
   const gateways = yield* (yield* Health).all
   if (gateways.some(({ state }) => state === "up")) yield* noteRefused(message)

@@ -8,7 +8,7 @@ import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
 import { reachNanos } from "../gateway/walkPages.ts"
-import { signedBy } from "../payments/movements.ts"
+import { overlapMillis, signedBy } from "../payments/movements.ts"
 import type { Party, PinnedAsset } from "../rules/Account.ts"
 import { clockGap } from "../rules/checks/wrongClock.ts"
 import { type Level, levelsOf, type Rule } from "../rules/Rule.ts"
@@ -80,13 +80,13 @@ const isNearTo = (level: Level, account: BalanceChange): boolean => {
 
 const pruneMillis = 3_600_000
 
-/** A payment is judged beside those that ended in so many milliseconds before its signature. */
-const besideMillis = 7_200_000
-
-/** For each payment that may still execute, or whose window is compared: from when on its balance rows are read. */
+/**
+ * For each payment that may still execute, or whose window is compared: from when on its balance rows are read, Unix
+ * milliseconds. Twice the overlap: a payment that ended in it executed earlier, by a window at most.
+ */
 const judgedSince = Effect.gen(function* () {
   const attempts = [...(yield* (yield* Outbox).live), ...(yield* (yield* LedgerAudit).watched)]
-  return attempts.map((attempt) => millisOf(signedBy(attempt)) - besideMillis)
+  return attempts.map((attempt) => millisOf(signedBy(attempt)) - 2 * overlapMillis)
 })
 
 type Retention = Pick<WatchedTreasury, "keepMillis"> & {

@@ -14,6 +14,7 @@ import {
   hasMoved,
   inMicros,
   isAlike,
+  overlapMillis,
   signedAfterOf,
   signedBy,
   stepsOf,
@@ -31,9 +32,6 @@ export const loadSends = Effect.fn("Reconcile.sends")(function* (party: string, 
   const since = attempts.map(signedBy).reduce((first, time) => (time < first ? time : first)) - behindNanos
   return yield* ifSupported(reader.sends(party, since, newest > now ? newest : now))
 })
-
-/** Payments that ended within this time (milliseconds) before the signature may be in balances newer than it. */
-const overlapMillis = 3_600_000
 
 /** Changes of the balances of payer (`lost`) and receiver (`gained`) since a block time (Unix nanoseconds). */
 export const loadSteps = Effect.fnUntraced(function* ({ payment }: Intent, since: bigint) {
