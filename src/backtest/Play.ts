@@ -146,8 +146,8 @@ export const apply = (play: Play, event: WorldEvent): void => {
   if (event.kind === "asset") applyAsset(play, event)
   else if (event.kind === "halt") state.halts.push({ text: event.reason, remedy: remedyOf("operator") })
   else if (event.kind === "pause") {
-    const { scope, reason, until } = event
-    state.pauses = [...state.pauses, { scope, reason, ...(until === undefined ? {} : { until }) }]
+    const { at, scope, reason, forMillis } = event
+    state.pauses = [...state.pauses, { scope, reason, ...(forMillis !== undefined && { until: at + forMillis }) }]
   } else if (event.kind === "resume") {
     if (event.scope === "all") state.halts.length = 0
     state.ended.set(event.scope, state.now)

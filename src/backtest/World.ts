@@ -59,7 +59,8 @@ export type WorldEvent =
       readonly at: number
       readonly scope: string
       readonly reason: string
-      readonly until?: number
+      /** Undefined: until a resume. */
+      readonly forMillis?: number | undefined
     }
   /** Ends the pauses of the scope; with scope "all" also the halts. */
   | { readonly kind: "resume"; readonly at: number; readonly scope: string }

@@ -149,8 +149,8 @@ const eventsOf = (step: StepText, path: Path, names: EventNames): ReadonlyArray<
   if (step.pause !== undefined) {
     const { scope, reason = "the test", for: length } = step.pause
     checkScope(scope, [...path, "pause", "scope"], names)
-    const until = length === undefined ? {} : { until: at + durationMillis(length) }
-    events.push({ kind: "pause", at, scope, reason, ...until })
+    const forMillis = length === undefined ? undefined : durationMillis(length)
+    events.push({ kind: "pause", at, scope, reason, forMillis })
   }
   return events
 }

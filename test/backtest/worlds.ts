@@ -265,7 +265,7 @@ const eventsOf = (random: Random, at: number): ReadonlyArray<WorldEvent> => {
       { kind: "resume", at: end, scope: "all" },
     ]
   const scope = ["all", "party:hot1", "rule:keep", "asset:TOK"][random(4)]!
-  if (random(2) === 0) return [{ kind: "pause", at, scope, reason: "a person", until: end }]
+  if (random(2) === 0) return [{ kind: "pause", at, scope, reason: "a person", forMillis: end - at }]
   return [
     { kind: "pause", at, scope, reason: "a person" },
     { kind: "resume", at: end, scope },

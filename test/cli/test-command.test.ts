@@ -221,6 +221,22 @@ tests:
     assert.strictEqual(code, 0, `${stderr}${stdout}`)
   })
 
+  it("pauses for the whole time at each repetition of a step", async () => {
+    const { code, stdout, stderr } = await run(`treasury: ${sandbox}
+tests:
+  - name: nightly maintenance
+    start: "2026-03-01T00:00:00Z"
+    balances: { reserve: { USDT: "500_000" }, hot: { USDT: "20_000" } }
+    steps:
+      - { at: 1h, every: 24h, until: 49h, pause: { scope: all, for: 2h } }
+      - { at: 26h, set: { hot: { USDT: "9_000" } } }
+      - { at: 1619m, expect: [{ rule: keep-hot-funded, holds: paused }] }
+      - { at: 1621m, expect: [{ pays: "16_000", asset: USDT, from: reserve, to: hot }] }
+    ends: { payments: 1 }
+`)
+    assert.strictEqual(code, 0, `${stderr}${stdout}`)
+  })
+
   it("pays once in 24 hours of balances that swing around a threshold", async () => {
     const { code, stdout, stderr } = await run(`treasury: ${sandbox}
 network: { fee: 0.1%, settles: 2s }
