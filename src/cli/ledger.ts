@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Option, Schedule } from "effect"
+import { Clock, Effect, Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ProcessContext } from "../config/Environment.ts"
 import { nanosOf } from "../domain/Time.ts"
@@ -29,6 +29,9 @@ type Listed = Recovered["imported"]
 type Reach = Recovered["reach"]
 
 const rowsMax = 20
+
+/** A comparison waits for blocks, and a long history has many pages. The daemon stops what its caller gives up. */
+const timeoutMillis = 120_000
 
 const listText = (listed: Listed): ReadonlyArray<string> => [
   ...(listed.length === 0
@@ -104,7 +107,11 @@ export const performAgreed = <A>(
         return yield* verb(found, asked).pipe(Effect.provide(Layer.merge(gatewaysOf(found), log)))
       })
       const body = { ...what.says, ...asked }
-      const done = yield* throughDaemon(chosen, `/api/v1/${what.path}`, stored, { body, mayCreate: true })
+      const done = yield* throughDaemon(chosen, `/api/v1/${what.path}`, stored, {
+        body,
+        timeoutMillis,
+        mayCreate: true,
+      })
       return done.body
     }),
   )
@@ -131,8 +138,6 @@ export const recoverCommand = Command.make(
   }),
 ).pipe(Command.withDescription("Import payments missing from a restored database and re-enable signing"))
 
-/** A comparison waits for blocks, and a long history has many pages. */
-const timeoutMillis = 120_000
 const pollMillis = 250
 
 /** Compares now, and prints the differences. */
@@ -185,22 +190,25 @@ const backfillFlags = {
   ...commonFlags,
 }
 
-/** On a terminal, draws the daemon's progress and returns true once it has read; an interrupt does not stop it. */
-const showBackfill = Effect.fnUntraced(function* (dataDir: string, since: string) {
+const readers = { past: "the daemon has read", now: "the daemon reads", next: "the next daemon reads" }
+
+/** Who reads the requested past. On a terminal, draws the daemon's progress until it has read, or stops. */
+const readerOf = Effect.fnUntraced(function* (dataDir: string, since: string) {
   const { progress } = yield* ProcessContext
-  if (progress === undefined) return false
+  if (progress === undefined) return readers.now
   const bar = progressBar(progress, "backfill")
-  const step = Effect.gen(function* () {
-    const answer = yield* askDaemon(dataDir, "/api/v1/status")
-    const view = answer && ((yield* bodyOf(answer)) as Pick<View, "backfills">)
-    const own = view?.backfills.find((one) => one.since === since)
-    if (own !== undefined) bar.show(own.share)
-    return own === undefined
+  const watch = Effect.gen(function* () {
+    for (;;) {
+      const answer = yield* askDaemon(dataDir, "/api/v1/status")
+      if (answer === undefined) return readers.next
+      const { backfills } = (yield* bodyOf(answer)) as Pick<View, "backfills">
+      const own = backfills.find((one) => one.since === since)
+      if (own === undefined) return readers.past
+      bar.show(own.share)
+      yield* Effect.sleep("1 second")
+    }
   })
-  yield* Effect.repeat(step, { until: (isRead) => isRead, schedule: Schedule.spaced("1 second") }).pipe(
-    Effect.ensuring(Effect.sync(bar.end)),
-  )
-  return true
+  return yield* Effect.ensuring(watch, Effect.sync(bar.end))
 })
 
 /** Requests past balance changes from the daemon; if none runs, from the next one. */
@@ -211,14 +219,14 @@ export const backfill = Command.make(
     const now = yield* Clock.currentTimeMillis
     const since = nanosOf(parseMoment(chosen.since, now))
     const stored = ({ treasury }: Setup) => askBackfill(since, treasury.keepMillis)
-    const call = { body: { since: String(since) } }
+    const dataDir = yield* dataDirOf(chosen)
+    const call = { body: { since: String(since) }, dataDir }
     const { running, body: asked } = yield* throughDaemon(chosen, "/api/v1/backfill", stored, call)
-    const isRead = running && asked.until !== null && (yield* showBackfill(yield* dataDirOf(chosen), asked.since))
-    const who = isRead ? "the daemon has read" : running ? "the daemon reads" : "the next daemon reads"
+    const reader = running && asked.until !== null ? yield* readerOf(dataDir, asked.since) : readers.next
     yield* printResult(chosen.output, { running, ...asked }, () =>
       asked.until === null
         ? `balance changes since ${asked.since} are stored already, or being read`
-        : `${who} the balance changes from ${asked.since} to ${asked.until}${isRead ? "" : '; "status" shows how far it is'}`,
+        : `${reader} the balance changes from ${asked.since} to ${asked.until}${reader === readers.past ? "" : '; "status" shows how far it is'}`,
     )
   }),
 ).pipe(Command.withDescription("Read past balance changes from the gateway into the database"))

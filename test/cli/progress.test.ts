@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs"
+import { Socket } from "node:net"
 import { join } from "node:path"
 import { Writable } from "node:stream"
-import { assert, describe, it } from "vitest"
+import { assert, describe, it, vi } from "vitest"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { demoRow, pastStore } from "../support/pastStore.ts"
@@ -61,6 +62,36 @@ describe("long work with a daemon, on a terminal", () => {
       await daemon.close()
     }
   })
+
+  it("says that a daemon which stopped has not read the past yet", async () => {
+    const home = tempDir("progress")
+    const daemon = await startFakeDaemon(home)
+    const range = { since: "2026-11-10T00:00:00.000Z", until: "2026-11-20T00:00:00.000Z" }
+    daemon.become((path) => {
+      if (path === "/api/v1/backfill") return range
+      void daemon.close()
+      return { backfills: [{ since: range.since, share: 0.25 }] }
+    })
+    const [{ code, stdout }] = await onTerminal(["backfill", "--since", "2026-11-10T00:00:00Z", "--data", home])
+    assert.match(stdout, /^the next daemon reads the balance changes from 2026-11-10T\S+ to 2026-11-20T/)
+    assert.strictEqual(code, 0)
+  })
+
+  it.each(["adopt", "recover", "balances rebase hot USDT"])(
+    "waits longer for %s than its daemon reads the ledger for it",
+    async (verb) => {
+      const home = tempDir("progress")
+      const daemon = await startFakeDaemon(home)
+      const waits = vi.spyOn(Socket.prototype, "setTimeout")
+      try {
+        await callCofferer([...verb.split(" "), "--reason", "looked", "--data", home])
+        assert.isAbove(Math.max(...waits.mock.calls.map(([millis]) => millis)), 100_000)
+      } finally {
+        waits.mockRestore()
+        await daemon.close()
+      }
+    },
+  )
 })
 
 describe("the conditions of a backtest", () => {
