@@ -17,6 +17,7 @@ import { isEmbedded, type Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { dayMillis, millisOf } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
+import { approvalFor, lineFor, type Policy } from "../rules/policy/Policy.ts"
 import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { transferParametersOf, uncappedFee } from "../rules/Snapshot.ts"
@@ -127,13 +128,18 @@ const parametersOf = (history: History, fee: Option.Option<string>): WorldSettin
 /** Time to settle if the past has no payment to measure. */
 const settlesMillisDefault = 2_000
 
-/** Median milliseconds from decision to execution of the past's payments. */
-const settlesMillisOf = ({ payments }: History): number => {
-  const delays = payments.map(({ executedAt, decidedAt }) => millisOf(executedAt) - decidedAt).toSorted((a, b) => a - b)
+/** Median milliseconds from decision to execution of the past's payments, but for those that waited for people. */
+const settlesMillisOf = ({ payments }: History, policy: Policy): number => {
+  const delays = payments
+    .filter(
+      ({ fromKey: from, toKey: to, assetId, amount }) => !approvalFor(lineFor(policy, { from, to, assetId }), amount),
+    )
+    .map(({ executedAt, decidedAt }) => millisOf(executedAt) - decidedAt)
+    .toSorted((a, b) => a - b)
   return Math.max(1, delays[Math.floor((delays.length - 1) / 2)] ?? settlesMillisDefault)
 }
 
-const settingsOf = (treasury: Treasury, history: History, start: number, chosen: Choices): WorldSettings => ({
+const settingsOf = (treasury: Treasury, history: History, start: number, chosen: Choices) => ({
   rules: treasury.rules.filter((rule) => chosen.withTrial || !isPaying(rule) || !rule.trial),
   policy: treasury.policy,
   maxAgeMillis: treasury.network.maxAgeMillis,
@@ -143,7 +149,6 @@ const settingsOf = (treasury: Treasury, history: History, start: number, chosen:
     [...treasury.assets.values()].map(({ id, decimals }) => [id, { decimals, quantum: history.quanta.get(id) ?? 1n }]),
   ),
   parameters: parametersOf(history, chosen.fee),
-  settlesMillis: settlesMillisOf(history),
   quota: isEmbedded(treasury) ? undefined : { limit: networkTransfersPerDay, epochMillis: dayMillis },
 })
 
@@ -181,11 +186,12 @@ export const backtest = Command.make(
     if (until <= start) return yield* failWith("notFound", "no balance is known for that time")
     const events = externalEvents(history, start)
     const draws = Option.isSome(chosen.chart)
+    const settlesMillis = settlesMillisOf(history, treasury.policy)
     const bar = progressBar((yield* ProcessContext).progress, "backtest")
     const play = (one: Treasury) =>
       Effect.promise(() =>
         runBacktest({
-          settings: settingsOf(one, history, start, chosen),
+          settings: { ...settingsOf(one, history, start, chosen), settlesMillis },
           parties: [...one.parties.values()],
           assets: [...one.assets.values()],
           events: reported(events, (at) => bar.show((at - start) / (until - start))),

@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite"
 import { assert, beforeAll, describe, it } from "vitest"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { deskText } from "../support/Operators.ts"
 import { startStepped, steppedSandbox } from "../support/SteppedDaemon.ts"
 import { tempDir } from "../support/tempDir.ts"
 
@@ -52,18 +53,35 @@ describe("backtest", () => {
     assert.deepStrictEqual(payments.map(contentOf), real)
   })
 
-  it("takes out payments that were decided days before its span", async () => {
-    const old = join(dir, "old")
+  /** A copy of the data directory in which each payment was decided earlier. */
+  const decidedEarlier = (name: string, millis: number) => {
+    const old = join(dir, name)
     cpSync(data, old, { recursive: true, filter: (path) => !path.endsWith(".sock") })
     const db = new DatabaseSync(join(old, databaseFile))
     const triggers = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'intents'").all()
     for (const { name } of triggers) db.exec(`DROP TRIGGER "${name}"`)
     const [first] = db.prepare("SELECT min(created_at) AS at FROM intents").all()
-    db.exec("UPDATE intents SET created_at = created_at - 3 * 86400000")
+    db.exec(`UPDATE intents SET created_at = created_at - ${millis}`)
     db.close()
-    const from = new Date(Number(first?.["at"]) - 60_000).toISOString()
+    return { old, from: new Date(Number(first?.["at"]) - 60_000).toISOString() }
+  }
+
+  it("takes out payments that were decided days before its span", async () => {
+    const { old, from } = decidedEarlier("old", 3 * 86_400_000)
     const { stdout, stderr } = await callCofferer(["backtest", "-c", file, "-d", old, "-o", "json", "--from", from])
     assert.strictEqual(JSON.parse(stdout || "{}").past?.taken, 2, stderr)
+  })
+
+  it("takes no time of approvals for the network's", async () => {
+    const { old } = decidedEarlier("approved", 6 * 3_600_000)
+    const joint = join(dir, "joint.yaml")
+    const payer = "{ from: reserve, to: [hot]"
+    assert.include(stepped, payer)
+    writeFileSync(joint, `${stepped.replace(payer, `${payer}, approval: desk`)}\n${deskText()}\n`)
+    const asked = ["-c", joint, "-d", old, "--approved-after", "0s", "-o", "json"]
+    const { stdout, stderr } = await callCofferer(["backtest", ...asked])
+    const { payments } = JSON.parse(stdout || "{}")
+    assert.deepStrictEqual(payments?.map(contentOf), real, stderr)
   })
 
   it("prints sums and the use of limits, and names where a past may come from", async () => {
