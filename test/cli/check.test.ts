@@ -88,7 +88,8 @@ describe("check", () => {
   })
 
   it("names a key file that others may read beside mistakes of the treasury", async () => {
-    writeFileSync(join(dir, "open.key"), "ab".repeat(32), { mode: 0o644 })
+    writeFileSync(join(dir, "open.key"), "ab".repeat(32))
+    chmodSync(join(dir, "open.key"), 0o644)
     const file = join(dir, "open.yaml")
     writeFileSync(file, good.replace("mode: live", "mode: alive").replace("{ sandbox: reserve }", "{ file: open.key }"))
     const { code, stderr } = await callCofferer(["check", file])
@@ -313,7 +314,7 @@ describe("wrong calls", () => {
     assert.strictEqual(code, 3, stderr)
     assert.include(stderr, 'COFFERER_DATA_DIR is ""; name a folder, or unset it')
     const asked = await callCofferer(["status", "--config", "config/treasury.example.yaml"], { env })
-    assert.match(asked.stderr, /no daemon runs in \S+\/\.cofferer/)
+    assert.match(asked.stderr, /no daemon runs in .+\/\.cofferer/)
   })
 
   it("an unknown COFFERER_ variable names the nearest", async () => {

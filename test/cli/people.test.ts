@@ -80,7 +80,8 @@ describe("people at the data of a daemon that does not run", () => {
     }
     assert.strictEqual(await command(), `cofferer run FILE --data ${data}`)
     assert.strictEqual(await command("-c", "treasury.yaml"), `cofferer run --sandbox treasury.yaml --data ${data}`)
-    const other = join(root, "config/sandbox-many.yaml")
+    const other = `${dir}-other.yaml`
+    copyFileSync(join(root, "config/sandbox-many.yaml"), other)
     const noteFiles = (files: readonly [string, ...ReadonlyArray<string>]) =>
       Effect.runPromise(
         Effect.flatMap(loadTreasury(file), (treasury) =>
