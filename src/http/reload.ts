@@ -22,7 +22,7 @@ import {
   refusedReload,
   writeAtomically,
 } from "./putInForce.ts"
-import { approvalOfTerms, endTermsHalt, haltOnTerms, listed, weakerIn } from "./termsApproval.ts"
+import { approvalOfTerms, endTermsHalt, haltOnTerms, listed, pageOnWeaker, weakerIn } from "./termsApproval.ts"
 
 /** Why files are not put in force. */
 interface Refusal {
@@ -161,8 +161,14 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const policy = treasury.policy.hash
   const detail = `${parts.join(", ")} changed`
   const entry = { detail, before: before.all, after: after.all, parts, weaker, policy, author, reason }
-  const ends = Effect.andThen(endTermsHalt(`reloaded by ${author}: ${reason}`), endRefusal(treasury.name))
-  yield* config.replace(next, writeAtomically(Effect.andThen(putInForce(next, entry, replaced), ends)))
+  const why = `reloaded by ${author}: ${reason}`
+  const write = Effect.gen(function* () {
+    yield* putInForce(next, entry, replaced)
+    yield* endTermsHalt(why)
+    yield* endRefusal(treasury.name)
+    yield* pageOnWeaker(next, weaker, why)
+  })
+  yield* config.replace(next, writeAtomically(write))
   yield* announceReload(next, asked, parts)
   return { _tag: "Reloaded" as const, hash: after.all, parts, weaker }
 })
@@ -189,7 +195,8 @@ export const noteStarted = Effect.fn("Config.started")(function* () {
   yield* setHashMetrics(inForce)
   yield* writeAtomically(keepStops(treasury))
   const weaker = yield* weakerIn(inForce)
-  if (weaker.length > 0 && !(yield* approvalOfTerms(inForce, inForce)).isEnough) {
+  const { isEnough, by } = yield* approvalOfTerms(inForce, inForce)
+  if (weaker.length > 0 && !isEnough) {
     const change = changedGateways(treasury)
     yield* writeAtomically(
       Effect.flatMap(change, (one) =>
@@ -207,8 +214,13 @@ export const noteStarted = Effect.fn("Config.started")(function* () {
         ? "the terms of the configuration"
         : "started with another configuration"
   const entry = { detail, before, after, weaker, policy: treasury.policy.hash, mode }
-  const ends = Effect.andThen(endTermsHalt("what the file permits is in force"), endRefusal(treasury.name))
-  yield* writeAtomically(Effect.andThen(started(inForce, entry), ends))
+  const write = Effect.gen(function* () {
+    yield* started(inForce, entry)
+    yield* endTermsHalt("what the file permits is in force")
+    yield* endRefusal(treasury.name)
+    yield* pageOnWeaker(inForce, weaker, `approved by ${by.join(" and ")}`)
+  })
+  yield* writeAtomically(write)
 })
 
 /** Records the configuration and the gateways, which change only at a start. */

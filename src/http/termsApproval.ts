@@ -175,16 +175,26 @@ const putFileInForce = Effect.fnUntraced(function* (why: string, end?: "in force
   const { treasury, mode } = inForce
   const weaker = yield* weakerIn(inForce)
   const terms = hashOf(inForce)
-  const detail = `the terms ${short(terms)} are in force, ${why}`
+  const detail = inForceText(inForce, why)
   const write = Effect.gen(function* () {
     yield* putInForce(inForce, { detail, terms, weaker, policy: treasury.policy.hash, mode }, undefined)
     yield* endTermsHalt(detail, end)
     yield* endRefusal(treasury.name)
-    yield* pageOnTerms(`${terms}/in-force`, treasury.name, `${detail}: ${listed(weaker)}`)
+    yield* pageOnWeaker(inForce, weaker, why)
   })
   yield* config.replace(inForce, writeAtomically(write))
   yield* logEvent("terms in force", { terms, reason: why })
   yield* (yield* Signals).wake("engine", "submitter", "balances")
+})
+
+const inForceText = (inForce: InForce, why: string): string =>
+  `the terms ${short(hashOf(inForce))} are in force, ${why}`
+
+/** Pages people where the terms that come into force permit more; in the transaction that puts them in force. */
+export const pageOnWeaker = Effect.fnUntraced(function* (inForce: InForce, weaker: ReadonlyArray<string>, why: string) {
+  if (weaker.length === 0) return
+  const detail = `${inForceText(inForce, why)}: ${listed(weaker)}`
+  yield* pageOnTerms(`${hashOf(inForce)}/in-force`, inForce.treasury.name, detail)
 })
 
 const pageOnTerms = Effect.fnUntraced(function* (terms: string, treasury: string, detail: string) {

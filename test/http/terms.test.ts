@@ -337,6 +337,43 @@ describe("terms accept, where the terms in force name nobody", () => {
   )
 })
 
+describe("terms that permit more, once they are in force", () => {
+  const pages = Effect.map(listAlerts(9, "all"), (all) =>
+    all.filter(({ name }) => name === "terms_changed").map(({ severity, detail }) => `${severity} ${detail}`),
+  )
+
+  it.effect("page the colleagues of the one who reloaded them", () =>
+    reborn(unnamed, function* (options) {
+      yield* life(yield* written(options), function* () {
+        yield* written(options, ['"USDT":"50"', '"USDT":"60"'])
+        assert.containSubset(yield* reload(), { _tag: "Reloaded" })
+        assert.deepStrictEqual(yield* pages, [], "these permit less")
+        const hash = hashOf(yield* wider(options)).slice(0, 8)
+        assert.containSubset(yield* reload(true), { _tag: "Reloaded" })
+        const [page, ...more] = yield* pages
+        assert.match(
+          page ?? "",
+          new RegExp(`^page the terms ${hash} are in force, reloaded by zoe: as meant: .*300 each`),
+        )
+        assert.deepStrictEqual(more, [])
+      })
+    }),
+  )
+
+  it.effect("page people where a start puts in force what operators signed", () =>
+    reborn(named, function* (options) {
+      const wide = yield* wider(options)
+      yield* life(yield* written(options), agree(wide, ["ana", "ben"]))
+      yield* life(yield* wider(options), function* () {
+        assert.deepStrictEqual(yield* halts, [])
+        const [page, ...more] = yield* pages
+        assert.match(page ?? "", /^page the terms [0-9a-f]{8} are in force, approved by ana and ben: .*300 each/)
+        assert.deepStrictEqual(more, [])
+      })
+    }),
+  )
+})
+
 describe("terms accept, where operators are named whose keys are lost", () => {
   /** A start with wider terms that a person accepts. */
   const broken = (use: Body<[file: DaemonOptions, sandbox: Sandbox, options: DaemonOptions], never>) =>
