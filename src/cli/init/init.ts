@@ -11,7 +11,7 @@ import { formatLevel, parseAmount } from "../../domain/Amount.ts"
 import { shellWord } from "../../domain/text.ts"
 import { isLarger, percent, type Share } from "../../rules/Account.ts"
 import { makeKey, type NewKey, readKeyFile } from "../../signer/KeyFile.ts"
-import { type CliFailure, failWith, outputFlag, printResult } from "../common/output.ts"
+import { failWith, outputFlag, printResult } from "../common/output.ts"
 import { optionalOf, optionalText, pathArgument } from "../common/setup.ts"
 import { askMissing, confirmWrite, gatewaysOf, type InitAnswers, missingFlags } from "./answers.ts"
 
@@ -79,16 +79,6 @@ const pathFrom = (file: string, key: string): string => {
   return path.startsWith("..") || isAbsolute(path) ? resolve(key) : path
 }
 
-/** A file, a folder or a link: nothing is overwritten, and no link is followed. */
-const exists = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false }) !== undefined
-
-const refuseExisting = (file: string): Effect.Effect<void, CliFailure> =>
-  exists(file)
-    ? Effect.fail(
-        failWith("failure", `${file} exists, and nothing is overwritten; name another file: cofferer init FILE`),
-      )
-    : Effect.void
-
 const write = (file: string, text: string) =>
   Effect.try({
     try: () => writeFileSync(file, text, { flag: "wx", mode: 0o644 }),
@@ -114,7 +104,11 @@ export const init = Command.make(
   flags,
   Effect.fn(function* (chosen) {
     const { file, output } = chosen
-    yield* refuseExisting(file)
+    // A file, a folder or a link: nothing is overwritten, and no link is followed.
+    if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) {
+      const message = `${file} exists, and nothing is overwritten; name another file: cofferer init FILE`
+      return yield* failWith("failure", message)
+    }
     const canAsk = (yield* ProcessContext).isInteractive && output === "text"
     const missing = missingFlags(chosen)
     if (missing.length > 0 && !canAsk) {

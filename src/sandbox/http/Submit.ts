@@ -28,7 +28,7 @@ export const submit: Route = {
 
 type Fields = Readonly<Record<string, unknown>>
 
-const notFields = "json: cannot unmarshal value into Go value of type map[string]json.RawMessage"
+const cannotRead = (type: string) => invalidArgument(`json: cannot unmarshal value into Go value of type ${type}`)
 
 /**
  * Reads the body of a submission as the network's gateway does: unknown names ignored, numbers quoted or not, bytes as
@@ -40,7 +40,7 @@ export const readTransaction = (body: string): Effect.Effect<Uint8Array | undefi
     if (!isFields(request)) return undefined
     const tx = request["tx"]
     if (tx === undefined || tx === null) return undefined
-    if (!isFields(tx)) return yield* invalidArgument(notFields)
+    if (!isFields(tx)) return yield* cannotRead("map[string]json.RawMessage")
     const inputData = pick(tx, "inputData")
     const signature = pick(tx, "signature")
     const pow = pick(tx, "pow")
@@ -48,7 +48,7 @@ export const readTransaction = (body: string): Effect.Effect<Uint8Array | undefi
     const address = yield* text(pick(tx, "address"))
     const wire = create(TransactionSchema, {
       inputData: yield* bytes(inputData),
-      version: yield* numberOf(pick(tx, "version"), { names: txVersions, of: "vega.commands.v1.TxVersion" }),
+      version: yield* versionOf(pick(tx, "version")),
       ...(isFields(signature)
         ? {
             signature: {
@@ -99,14 +99,11 @@ const pick = (fields: Fields, name: string): unknown =>
   Object.hasOwn(fields, name) ? (fields[name] ?? undefined) : undefined
 
 const text = (value: unknown): Effect.Effect<string | undefined, RefusedRequest> =>
-  value === undefined || typeof value === "string"
-    ? Effect.succeed(value)
-    : Effect.fail(invalidArgument("json: cannot unmarshal value into Go value of type string"))
+  value === undefined || typeof value === "string" ? Effect.succeed(value) : Effect.fail(cannotRead("string"))
 
 const bytes = (value: unknown): Effect.Effect<Uint8Array<ArrayBuffer>, RefusedRequest> => {
   if (value === undefined) return Effect.succeed(new Uint8Array(0))
-  if (typeof value !== "string")
-    return Effect.fail(invalidArgument("json: cannot unmarshal value into Go value of type []uint8"))
+  if (typeof value !== "string") return Effect.fail(cannotRead("[]uint8"))
   if (value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value)) {
     const at = /[^A-Za-z0-9+/=]/.exec(value)?.index ?? value.length - (value.length % 4)
     return Effect.fail(invalidArgument(`illegal base64 data at input byte ${at}`))
@@ -121,18 +118,15 @@ const unsigned = (value: unknown, bits: 32 | 64): Effect.Effect<bigint, RefusedR
     const n = BigInt(digits)
     if (n < 2n ** BigInt(bits)) return Effect.succeed(n)
   }
-  return Effect.fail(invalidArgument(`json: cannot unmarshal value into Go value of type uint${bits}`))
+  return Effect.fail(cannotRead(`uint${bits}`))
 }
 
 /** A name, or a number that is not quoted: numbers pass here whether they mean something or not. */
-const numberOf = (
-  value: unknown,
-  known: { readonly names: Readonly<Record<string, number>>; readonly of: string },
-): Effect.Effect<number, RefusedRequest> => {
+const versionOf = (value: unknown): Effect.Effect<number, RefusedRequest> => {
   if (value === undefined) return Effect.succeed(0)
   if (typeof value === "bigint" && value >= 0n && value < 2n ** 31n) return Effect.succeed(Number(value))
-  const found = Object.entries(known.names).find(([name]) => name === value)
+  const found = Object.entries(txVersions).find(([name]) => name === value)
   return found === undefined
-    ? Effect.fail(invalidArgument(`unknown value "${String(value)}" for enum ${known.of}`))
+    ? Effect.fail(invalidArgument(`unknown value "${String(value)}" for enum vega.commands.v1.TxVersion`))
     : Effect.succeed(found[1])
 }
