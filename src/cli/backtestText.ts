@@ -54,10 +54,10 @@ const lineRows = ({ lines, payments }: Backtest): ReadonlyArray<ReadonlyArray<st
 const accountRows = ({ accounts }: Backtest): ReadonlyArray<ReadonlyArray<string>> =>
   accounts.map(({ account, lowest, lowestAt, highest, last, floor, decimals }) => {
     const amount = (units: bigint) => formatAmount(units, decimals)
-    const aboveFloor =
-      floor === undefined ? "" : `${amount(lowest - floor)} above its floor of ${formatLevel(floor, decimals)}`
-    const remark =
-      lowest < 0n ? `overdrawn by ${amount(-lowest)}: the past spent more than the rules brought` : aboveFloor
+    const from = (least: bigint) =>
+      lowest < least ? `${amount(least - lowest)} below its floor` : `${amount(lowest - least)} above its floor`
+    const ofFloor = floor === undefined ? "" : `${from(floor)} of ${formatLevel(floor, decimals)}`
+    const remark = lowest < 0n ? `overdrawn by ${amount(-lowest)}: the past spent more than the rules brought` : ofFloor
     return [
       account,
       `lowest ${amount(lowest)}`,

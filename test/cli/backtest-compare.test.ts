@@ -129,3 +129,14 @@ describe("the quota of a network", () => {
     assert.lengthOf(JSON.parse(stdout || "{}").payments ?? [], 20, stderr)
   })
 })
+
+describe("an account with a floor", () => {
+  it("is told by how much it was above or below it", async () => {
+    const floor = (units: string) =>
+      sandbox.replace("signer: { sandbox: reserve }", `signer: { sandbox: reserve }, floor: { USDT: "${units}" }`)
+    const kept = await play(write("kept.yaml", floor("20_000")))
+    assert.match(kept.stdout, /reserve\/USDT .* [1-9][0-9,]*\.00 above its floor of 20,000$/m, kept.stderr)
+    const missed = await play(write("missed.yaml", floor("95_000")))
+    assert.match(missed.stdout, /reserve\/USDT .* 5,000\.00 below its floor of 95,000$/m, missed.stderr)
+  })
+})
