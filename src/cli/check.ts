@@ -132,7 +132,8 @@ const readAndCheck = Effect.fnUntraced(function* (chosen: Chosen) {
   yield* needCertificates((yield* ProcessContext).env, mode)
   const keys = [...(yield* checkKeys(found, false)).warnings, ...looseSecrets(found)]
   const network = yield* checkNetwork(treasury)
-  const { warnings, note } = yield* checkGateway(treasury)
+  // `checkNetwork` compares an embedded network, which need not run.
+  const { warnings = [], note } = isEmbedded(treasury) ? {} : yield* checkGateway(treasury)
   if (note !== undefined) yield* Console.error(`note: ${note}`)
   const folder = yield* Effect.result(refuseMarkFolder(treasury.watermarkFile))
   const folders = Result.isFailure(folder) ? folder.failure.problems : []

@@ -174,8 +174,6 @@ const compared = (warnings: ReadonlyArray<Problem>, note?: string) => ({ warning
  */
 export const checkGateway = Effect.fn("Check.gateway")(
   function* (treasury: Treasury) {
-    // `checkNetwork` compares the embedded network.
-    if (isEmbedded(treasury)) return compared([])
     const { chainId } = yield* (yield* GatewayReader).head
     if (chainId !== treasury.network.chainId) return yield* wrongChain(treasury, chainId)
     const listed = yield* listing

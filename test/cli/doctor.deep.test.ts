@@ -146,6 +146,13 @@ describe("doctor", () => {
     ),
   )
 
+  it.live("finds decimals that differ from those of the treasury's own network, which runs", () =>
+    found(
+      { assets: { USDT: { id: usdt, decimals: 8 } }, sandbox: { seed: "test", parties: [], assets: [] } },
+      /^assets bad: .*yaml:\d+:\d+ {2}USDT has 8 decimals.*; write 6/,
+    ),
+  )
+
   it.live("finds an id that the gateway does not list", () =>
     found(
       { assets: { USDT: { id: "ab".repeat(32), decimals: 6 } } },
