@@ -4,7 +4,9 @@ import type { Treasury } from "../config/Treasury.ts"
 import { sumText } from "../domain/Decision.ts"
 import { keptReasons } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { millisOf } from "../domain/Time.ts"
 import { knownScopes } from "../rules/checks/stops.ts"
+import { Observations } from "../store/balances/Observations.ts"
 import { Controls, haltSigning, isHaltedFor, type Pause } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { endIntent, type Verb } from "../submitter/endIntent.ts"
@@ -100,12 +102,19 @@ const viewOf = ({ scope, reason, author, until }: Pause) => ({ scope, reason, au
 /** End of the year 9999: later times have no common text form. */
 const untilMax = 253_402_300_799_999
 
+const endRefused = (until: number, now: number, newest: number): string | undefined => {
+  if (until <= now) return "is over: nothing would be paused"
+  // Once a clock that is behind is put right, such a pause would be over.
+  if (until <= newest) return "is before the newest block: this host's clock is behind"
+  return until <= untilMax ? undefined : "is not a time of this calendar"
+}
+
 /** Why a pause cannot end at a time; undefined where it can. */
 const untilProblem = Effect.fnUntraced(function* (until: number | undefined) {
   if (until === undefined) return undefined
-  const isOver = until <= (yield* Clock.currentTimeMillis)
-  if (!isOver && until <= untilMax) return undefined
-  const why = isOver ? "is over: nothing would be paused" : "is not a time of this calendar"
+  const newest = millisOf((yield* (yield* Observations).watermark)?.timestamp ?? 0n)
+  const why = endRefused(until, yield* Clock.currentTimeMillis, newest)
+  if (why === undefined) return undefined
   return problem(
     `until ${until} (Unix milliseconds) ${why}`,
     400,

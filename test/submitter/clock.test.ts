@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { approve } from "../../src/http/approvals.ts"
+import { pauseScope } from "../../src/http/controlVerbs.ts"
 import { putInForce, writeAtomically } from "../../src/http/putInForce.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
@@ -61,6 +62,24 @@ describe("a clock that is behind at a reload", () => {
       const since = now - 9 * hour
       const used = yield* (yield* SpendLog).usedIn(policy, policy.lines[0]!, { since, except: new Set() })
       assert.strictEqual(used.amount, 150n * one)
+    }),
+  )
+})
+
+describe("a clock that is behind at a pause", () => {
+  it.effect("makes none that is over once it is right, and says so", () =>
+    flow(function* (options, sandbox) {
+      yield* rounds(options, sandbox, 2)
+      const { treasury } = options
+      const now = yield* Clock.currentTimeMillis
+      yield* TestClock.setTime(now - 3 * hour)
+      const pausedUntil = (until: number) =>
+        pauseScope(treasury, { scope: "all", reason: "looks", author: "ana", until })
+      const refused = yield* pausedUntil(now - hour)
+      assert.include(JSON.stringify(refused), "this host's clock is behind")
+      assert.notProperty(yield* pausedUntil(now + hour), "problem")
+      yield* TestClock.setTime(now + 1)
+      assert.lengthOf(yield* (yield* Controls).pauses, 1)
     }),
   )
 })
