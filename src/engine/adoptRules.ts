@@ -1,12 +1,13 @@
 import { Clock, Effect, Schema } from "effect"
 import { readPlans } from "../config/resolve/resolveHours.ts"
-import { instantText, millisOf } from "../domain/Time.ts"
+import { millisOf } from "../domain/Time.ts"
 import { alertSubject } from "../rules/kinds/alerting.ts"
+import { timesText } from "../rules/kinds/payout.ts"
 import { byOpen } from "../rules/kinds/payoutNotices.ts"
 import type { Terms } from "../rules/policy/weakens.ts"
 import { isAlert, isPaying, isRehearsed, type PayoutRule, type Rule } from "../rules/Rule.ts"
 import { isRemoved, memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
-import { lastUntil } from "../rules/Schedule.ts"
+import { firstAfter, lastUntil } from "../rules/Schedule.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
@@ -92,10 +93,10 @@ export const adoptRules = Effect.fnUntraced(function* (
     const isReplanned = known[key] !== plans[key]
     const plan = isReplanned ? known[key] : undefined
     const isUnowed = isHeld(memory, plan)
-    const undecided = undecidedTime(memory, plan, now)
+    const undecided = undecidedTimes(memory, plan, now)
     if (isUnowed) yield* alertUnowed(memory)
     else if (undecided !== undefined) {
-      const detail = `planned for ${instantText(undecided)}, and not decided`
+      const detail = `planned for ${undecided}, and not decided`
       yield* alertUnowed({ ...memory, reason: "no_data", detail })
     }
     const next = subjects.get(key)
@@ -118,12 +119,17 @@ export const adoptRules = Effect.fnUntraced(function* (
 const isHeld = ({ firingSince, reason }: RuleMemory, plan: string | undefined) =>
   plan !== undefined && firingSince !== undefined && reason !== undefined && !byOpen.has(reason)
 
-/** Last time of such a plan without a decision, as after an outage (Unix milliseconds); undefined: none. */
-const undecidedTime = ({ episode }: RuleMemory, plan: string | undefined, now: number): number | undefined => {
-  const plans = plan === undefined || episode === 0 ? undefined : readPlans(plan.replace(trialMark, ""))
+/** Times of such a plan without a decision, as after an outage; undefined: none. */
+const undecidedTimes = (
+  { episode, reasonSince }: RuleMemory,
+  plan: string | undefined,
+  now: number,
+): string | undefined => {
+  const plans = plan === undefined ? undefined : readPlans(plan.replace(trialMark, ""))
   if (plans === undefined) return undefined
-  const time = lastUntil(plans, now)
-  return time > episode * 1_000 ? time : undefined
+  const done = episode === 0 ? reasonSince : episode * 1_000
+  const last = lastUntil(plans, now)
+  return last <= done ? undefined : timesText({ first: firstAfter({ plans }, done), last })
 }
 
 const alertUnowed = Effect.fnUntraced(function* ({ rule, subject, episode, reason, detail }: RuleMemory) {

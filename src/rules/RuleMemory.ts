@@ -35,6 +35,7 @@ export const isSameMemory = (a: RuleMemory, b: RuleMemory | undefined): boolean 
   a.observations === b.observations &&
   a.state === b.state &&
   a.reason === b.reason &&
+  a.reasonSince === b.reasonSince &&
   a.detail === b.detail &&
   a.clearingSince === b.clearingSince &&
   a.alertedAt === b.alertedAt

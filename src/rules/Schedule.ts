@@ -85,6 +85,8 @@ export interface Schedule {
   readonly lateMillis: number
 }
 
+type Planned = Pick<Schedule, "plans">
+
 /** `lateMillis` of a schedule that sets none. */
 export const defaultLateMillis = 3_600_000
 
@@ -105,11 +107,10 @@ const prevOf = ({ cron, commonYears }: Plan, before: number): number => {
   return at
 }
 
-const nextTime = ({ plans }: Schedule, after: number): number => Math.min(...plans.map((plan) => nextOf(plan, after)))
+const nextTime = ({ plans }: Planned, after: number): number => Math.min(...plans.map((plan) => nextOf(plan, after)))
 
 /** The last planned time before the given one, in Unix milliseconds. */
-const prevTime = ({ plans }: Pick<Schedule, "plans">, before: number): number =>
-  Math.max(...plans.map((plan) => prevOf(plan, before)))
+const prevTime = ({ plans }: Planned, before: number): number => Math.max(...plans.map((plan) => prevOf(plan, before)))
 
 /** Cache of the planned times around the last requested one: they are read each second and change rarely. */
 interface Span {
@@ -132,7 +133,7 @@ const spanAt = (schedule: Schedule, now: number): Span => {
  * The first planned time after the given one. Searching forward passes over all but the first of
  * several times that clocks skip; searching backward does not.
  */
-export const firstAfter = (schedule: Schedule, now: number): number => {
+export const firstAfter = (schedule: Planned, now: number): number => {
   let first = nextTime(schedule, now)
   for (;;) {
     const before = prevTime(schedule, first)

@@ -37,11 +37,22 @@ export const conclude = (outcome: Outcome, before: RuleMemory | undefined, isReh
     state: stateOf(decision, timer),
     reason,
     detail: decision.detail,
-    reasonSince: before !== undefined && before.reason === reason ? before.reasonSince : now,
+    reasonSince: reasonSinceOf(subject, reason, { before, now }),
     decidedAt: now,
   }
   const ofMoney = isRehearsed ? [] : [...payoutNotices(outcome, memory, before), ...asking(subject, decision, counted)]
   return { outcome, memory, before, notices: [...ofMoney, ...received(outcome)] }
+}
+
+/** Since when it holds for the reason. A time later than now is of a clock that was ahead: it counts from now. */
+const reasonSinceOf = (
+  { kind }: Subject,
+  reason: RuleMemory["reason"],
+  { before, now }: { readonly before: RuleMemory | undefined; readonly now: number },
+): number => {
+  // What is planned before a payout sees a balance is told from its first evaluation on, whatever holds it meanwhile.
+  if (kind === "payout" && before?.episode === 0) return before.reasonSince
+  return before !== undefined && before.reason === reason ? Math.min(before.reasonSince, now) : now
 }
 
 const stateOf = (decision: Decision, timer: Timer): RuleState => {

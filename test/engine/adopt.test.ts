@@ -293,12 +293,21 @@ describe("a payout that was planned while nothing ran", () => {
         const tickets = yield* start(rules, told)
         assert.lengthOf(tickets, count)
         if (count > 0) {
-          assert.match(tickets.join(), /^ticket bob\/USDT was due .*planned for 2026-04-01 09:00Z, and not decided/)
+          assert.match(tickets.join(), /^ticket bob\/USDT was due .*planned for 2026-04-01T09:00Z, and not decided/)
         }
         assert.lengthOf(yield* start(rules, told), count)
       }),
     )
   }
+
+  it.effect("is told of with each of its times, where several came", () =>
+    installed(function* ({ start }) {
+      yield* start(fee(monthly), remember(paidInMarch))
+      yield* TestClock.setTime(Date.parse("2026-06-02T09:05:00Z"))
+      const tickets = yield* start(fee(daily), told)
+      assert.match(tickets.join(), /planned for each time from 2026-04-01T09:00Z to 2026-06-01T09:00Z, and not decided/)
+    }),
+  )
 
   it.effect("is not told of where it is removed before its time", () =>
     installed(function* ({ start }) {

@@ -133,10 +133,53 @@ describe("a planned payment that is signed after the next planned time", () => {
 })
 
 describe("a planned payment of a new rule, before which no block was read", () => {
+  const blind = new Set(["poll", "compare", "reconcile", "submit", "confirm"])
+
+  it.effect("is told of also where something else holds the rule by then", () =>
+    flow(
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 2, blind)
+        yield* TestClock.adjust("5 minutes")
+        yield* pause
+        yield* rounds(options, sandbox, 2, blind)
+        yield* resume
+        yield* rounds(options, sandbox, 6)
+        assert.deepStrictEqual(yield* wages, [])
+        const [alert, ...others] = yield* told
+        assert.match(alert ?? "", /^ticket .* planned for 2027-01-15T08:01Z is not paid: no block was read/)
+        assert.deepStrictEqual(others, [])
+      },
+      { rules: [wageAt("1 8 15 * *")] },
+    ),
+  )
+
+  it.effect("is told of where the rule gets another plan before a block is read", () =>
+    flow(
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 2, blind)
+        yield* TestClock.adjust("5 minutes")
+        yield* rounds(options, sandbox, 2, blind)
+        const { document, rules } = options.treasury
+        const value: unknown = JSON.parse(JSON.stringify(document.value).replace('"1 8 15 * *"', '"20 8 15 * *"'))
+        const next = { treasury: yield* treasuryOf({ ...document, value }), mode: "live" as const }
+        yield* (yield* ConfigInForce).replace(next, writeAtomically(putInForce(next, { detail: "later" }, rules)))
+        const after = { ...options, treasury: next.treasury }
+        yield* Effect.provideService(rounds(after, sandbox, 6), CycleConfig, next)
+        assert.deepStrictEqual(yield* wages, [])
+        const [alert, ...others] = yield* told
+        assert.match(
+          alert ?? "",
+          /^ticket eve\/USDT .*planned for 2027-01-15T08:01Z, and not decided.*"cofferer submit"/,
+        )
+        assert.deepStrictEqual(others, [])
+      },
+      { rules: [wageAt("1 8 15 * *")] },
+    ),
+  )
+
   it.effect("is not owed, and alerts are sent once blocks are read", () =>
     flow(
       function* (options, sandbox) {
-        const blind = new Set(["poll", "compare", "reconcile", "submit", "confirm"])
         yield* rounds(options, sandbox, 2, blind)
         yield* TestClock.adjust("10 minutes")
         yield* rounds(options, sandbox, 2, blind)
@@ -158,7 +201,7 @@ describe("a planned payment of a new rule, before which no block was read", () =
   it.effect("says nothing where nothing was planned meanwhile", () =>
     flow(
       function* (options, sandbox) {
-        yield* rounds(options, sandbox, 2, new Set(["poll", "compare", "reconcile", "submit", "confirm"]))
+        yield* rounds(options, sandbox, 2, blind)
         yield* TestClock.adjust("10 minutes")
         yield* rounds(options, sandbox, 6)
         assert.deepStrictEqual(yield* told, [])
