@@ -15,6 +15,7 @@ import { type Level, levelsOf, type Rule } from "../rules/Rule.ts"
 import { observationsMin } from "../rules/SubjectFacts.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
 import { disagreement } from "../store/alerts/makeTrouble.ts"
+import { forgetSilencesAfter } from "../store/alerts/silences.ts"
 import { Observations, type Watermark } from "../store/balances/Observations.ts"
 import type { AccountBalance, AccountChange } from "../store/balances/storeRows.ts"
 import { Settings } from "../store/database/Settings.ts"
@@ -112,6 +113,8 @@ export const pruneHourly = Effect.fnUntraced(function* ({ keepMillis, network: {
   yield* (yield* RuleStates).prune(before)
   // A new store has sent no alert yet.
   if (prunedAt !== undefined) yield* (yield* AlertQueue).prune(before)
+  // Written by a clock that was ahead: it would silence alerts once its time comes.
+  yield* forgetSilencesAfter(now + maxAgeMillis)
   yield* settings.set("prunedAt", String(now))
 })
 

@@ -6,12 +6,14 @@ import type { DaemonOptions } from "../../src/layers.ts"
 import { pruneHourly } from "../../src/poller/BalancePoller.ts"
 import { payersOf, pollParameters, pollWorkAndEpoch } from "../../src/poller/pollNetwork.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { addSilence, silencesNow } from "../../src/store/alerts/silences.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { watchDebits } from "../../src/submitter/audit/watchDebits.ts"
 import { alice, flow } from "../support/Flow.ts"
-import { halts, rounds } from "../support/Intents.ts"
+import { halts, rounds, ruleState } from "../support/Intents.ts"
 import { life, reborn } from "../support/Lives.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
@@ -73,6 +75,51 @@ describe("a clock that is wrong for a while", () => {
         yield* life(options, paysToday(options, sandbox))
       },
       { rules: [payday] },
+    ),
+  )
+
+  it.effect("silences no alert days later, when its time comes", () =>
+    flow(function* (options, sandbox) {
+      yield* rounds(options, sandbox, 3)
+      const silence = {
+        name: null,
+        kind: "halt",
+        subject: null,
+        author: "ana",
+        reason: "looks",
+        until: start + 2 * day,
+      }
+      yield* wrongTime(options, start + day)
+      yield* addSilence(silence)
+      yield* TestClock.setTime(start + 3_700_000)
+      yield* addSilence({ ...silence, reason: "right" })
+      yield* rounds(options, sandbox, 3)
+      yield* pruneHourly(options.treasury)
+      yield* TestClock.setTime(start + day + 3_600_000)
+      assert.deepStrictEqual(
+        (yield* silencesNow).map(({ reason }) => reason),
+        ["right"],
+      )
+    }),
+  )
+
+  it.effect("keeps no rule from counting as held for long, once it is right", () =>
+    flow(
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.setTime(start + day)
+        yield* (yield* Controls).pause({ scope: "all", reason: "looks", author: "ana", until: undefined })
+        yield* decideOnce()
+        yield* TestClock.setTime(start + 60_000)
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.adjust("29 minutes")
+        yield* rounds(options, sandbox, 3)
+        assert.strictEqual((yield* ruleState("held-long"))?.state, "inactive")
+        yield* TestClock.adjust("1 minute")
+        yield* rounds(options, sandbox, 3)
+        assert.strictEqual((yield* ruleState("held-long"))?.state, "acting")
+      },
+      { rules: [{ name: "held-long", notify: { when: { held: { rule: "keep-bob", longerThan: "30m" } } } }] },
     ),
   )
 

@@ -43,6 +43,14 @@ export const silencesNow = Effect.flatMap(Sql, (sql) =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => silencesAt(sql, now)),
 )
 
+/** Forgets silences that begin after a time (Unix milliseconds). */
+export const forgetSilencesAfter = Effect.fnUntraced(
+  function* (time: number) {
+    yield* (yield* Sql).write`DELETE FROM silences WHERE at > ${time}`
+  },
+  (effect) => Effect.flatMap(Sql, (sql) => sql.change("Alerts.forgetSilences")(effect)),
+)
+
 /** Ends a silence now; false if it is over, or there is none of that number. */
 export const endSilence = Effect.fnUntraced(
   function* (id: number) {
