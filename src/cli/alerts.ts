@@ -13,9 +13,10 @@ import {
   unsilenceAlerts,
 } from "../http/alertVerbs.ts"
 import { problem } from "../http/stories.ts"
+import { alertsMax } from "../store/alerts/alertRecords.ts"
 import { noDaemonLine, throughDaemon } from "./common/client.ts"
 import { failWith, printResult, table } from "./common/output.ts"
-import { commonFlags, limitFlag, optionalInt, optionalText, switchFlag, userName } from "./common/setup.ts"
+import { commonFlags, cutList, limitFlag, optionalInt, optionalText, switchFlag, userName } from "./common/setup.ts"
 import { reasonFlag } from "./controls.ts"
 
 const instant = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
@@ -33,15 +34,16 @@ const list = Command.make(
   "list",
   {
     all: switchFlag("all", "Show resolved alerts too"),
-    limit: limitFlag("alerts"),
+    limit: limitFlag("alerts", alertsMax),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {
     const { all, limit } = chosen
-    const query = `?limit=${limit}${all ? "&all=1" : ""}`
-    const { running, body } = yield* throughDaemon(chosen, path(query), () => alertsView(limit, all))
-    yield* printResult(chosen.output, body, () => {
-      const rows = body.alerts.map(({ seq, at, severity, state, name, subject, detail, dead, silenced }) => [
+    const query = `?limit=${limit + 1}${all ? "&all=1" : ""}`
+    const { running, body } = yield* throughDaemon(chosen, path(query), () => alertsView(limit + 1, all))
+    const alerts = yield* cutList(body.alerts, limit, "alert")
+    yield* printResult(chosen.output, { ...body, alerts }, () => {
+      const rows = alerts.map(({ seq, at, severity, state, name, subject, detail, dead, silenced }) => [
         String(seq),
         instant(at),
         severity,

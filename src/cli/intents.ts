@@ -1,16 +1,24 @@
-import { Console, Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { shortId } from "../domain/Hex.ts"
 import { submittedRule } from "../domain/Intent.ts"
-import { plural } from "../domain/text.ts"
 import { storyWithApproval } from "../http/approvals.ts"
 import { type EndBody, type EndVerb, endPayment } from "../http/controlVerbs.ts"
-import { listIntents } from "../http/stories.ts"
+import { intentsMax, listIntents } from "../http/stories.ts"
 import { InFlight } from "../submitter/InFlight.ts"
 import { agreementFlags, matchesId, signAgreement } from "./approve.ts"
 import { noDaemonLine, throughDaemon } from "./common/client.ts"
 import { failWith, type Output, printResult } from "./common/output.ts"
-import { type Chosen, commonFlags, limitFlag, type Setup, switchFlag, textArgument, userName } from "./common/setup.ts"
+import {
+  type Chosen,
+  commonFlags,
+  cutList,
+  limitFlag,
+  type Setup,
+  switchFlag,
+  textArgument,
+  userName,
+} from "./common/setup.ts"
 import { storyText } from "./common/storyText.ts"
 import { reasonFlag } from "./controls.ts"
 import { intentsText } from "./status.ts"
@@ -124,21 +132,19 @@ const show = Command.make(
 export const intents = Command.make(
   "intents",
   {
-    limit: limitFlag("payments"),
+    limit: limitFlag("payments", intentsMax),
     ...commonFlags,
   },
   Effect.fn(function* (chosen) {
     const { limit } = chosen
-    // One more than is shown tells whether the list is whole.
     const path = `/api/v1/intents?limit=${limit + 1}`
     const { running, body: found } = yield* throughDaemon(chosen, path, () => listIntents(limit + 1))
-    const list = found.slice(0, limit)
+    const list = yield* cutList(found, limit, "payment")
     yield* printResult(chosen.output, list, () =>
       [
         ...(running ? [] : [noDaemonLine]),
         list.length === 0 ? "no payment yet" : `payments (UTC)\n${intentsText(list)}`,
       ].join("\n"),
     )
-    if (found.length > limit) yield* Console.error(`the newest ${plural(limit, "payment")}; --limit N shows more`)
   }),
 ).pipe(Command.withDescription("List payments"), Command.withSubcommands([show, ...endCommands]))

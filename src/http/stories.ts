@@ -47,16 +47,20 @@ export const intentView = Effect.fnUntraced(function* (intent: Intent, treasury?
   } satisfies IntentView
 })
 
-const listMax = 1_000
+/** Payments that one call shows. */
+export const intentsMax = 1_000
 
-/** Number of rows of a list: the requested limit, at most `max`; 20 if it is not a positive integer. */
+/**
+ * Number of rows of a list: the requested limit, at most `max`, and one that tells that there are more; 20 if it is not
+ * a positive integer.
+ */
 export const rowsShown = (limit: number, max: number): number =>
-  Number.isInteger(limit) && limit > 0 ? Math.min(limit, max) : 20
+  Number.isInteger(limit) && limit > 0 ? Math.min(limit, max + 1) : 20
 
 /** Payments with their attempts, newest first. */
 export const listIntents = Effect.fnUntraced(function* (limit: number) {
   const outbox = yield* Outbox
-  return yield* Effect.forEach(yield* outbox.recent(rowsShown(limit, listMax)), (intent) => intentView(intent))
+  return yield* Effect.forEach(yield* outbox.recent(rowsShown(limit, intentsMax)), (intent) => intentView(intent))
 })
 
 /** Why a request to this API is refused, with its HTTP status. */
@@ -80,7 +84,7 @@ export const findIntent = Effect.fnUntraced(function* (id: string) {
   const outbox = yield* Outbox
   const exact = Option.getOrUndefined(yield* outbox.byId(id))
   if (exact !== undefined) return found(exact)
-  const near = new Map([...(yield* outbox.open), ...(yield* outbox.recent(listMax))].map((i) => [i.id, i]))
+  const near = new Map([...(yield* outbox.open), ...(yield* outbox.recent(intentsMax))].map((i) => [i.id, i]))
   const matches = [...near.values()].filter((i) => i.id.startsWith(id) || shortId(i.id).startsWith(id))
   const intent = matches[0]
   if (intent === undefined) return problem(`no payment "${id}"`, 404)

@@ -35,6 +35,12 @@ describe("the verbs of alerts", () => {
       assert.containSubset(json(shown.stdout), {
         alerts: [2, 1].map((seq) => ({ seq, state: "acknowledged", ackedReason: "I am on it" })),
       })
+      const whole = yield* call("list", "--limit", "2")
+      assert.strictEqual(whole.stderr, "")
+      const cut = yield* call("list", "--limit", "1", "--output", "json")
+      assert.containSubset(json(cut.stdout), { alerts: [{ seq: 2 }] })
+      assert.notInclude(cut.stdout, '"seq": 1')
+      assert.strictEqual(cut.stderr, "the newest 1 alert; --limit N shows more\n")
       assert.strictEqual((yield* call("show", "7")).code, 4)
       assert.strictEqual((yield* call("ack", "1")).code, 2, "a reason is needed")
     }),

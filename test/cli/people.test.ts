@@ -112,7 +112,7 @@ describe("people at the data of a daemon that does not run", () => {
       [0, 2, "the newest 2 payments; --limit N shows more\n"],
     )
     assert.deepStrictEqual([none.code, none.stdout], [2, ""])
-    assert.include(none.stderr, 'flag --limit: "0". Expected: a number from 1 on')
+    assert.include(none.stderr, 'flag --limit: "0". Expected: a number from 1 to 1000')
   })
 
   it("export what was decided", async () => {

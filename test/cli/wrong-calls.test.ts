@@ -27,7 +27,11 @@ describe("a wrong call is told in one line", () => {
     [["pause", "--reason", "x", "--for", "soon"], /^cofferer: Invalid value for flag --for: "soon"\. Expected/],
     [
       ["alerts", "list", "--limit", "0"],
-      /^cofferer: Invalid value for flag --limit: "0"\. Expected: a number from 1 on$/,
+      /^cofferer: Invalid value for flag --limit: "0"\. Expected: a number from 1 to 10000$/,
+    ],
+    [
+      ["intents", "--limit", "1001"],
+      /^cofferer: Invalid value for flag --limit: "1001"\. Expected: a number from 1 to 1000$/,
     ],
     [["intents", "--limit", "ten"], /^cofferer: Invalid value for flag --limit: "ten"\. Expected a number$/],
     [["alerts", "ack", "x"], /^cofferer: Invalid value for argument <number>: "x"\. Expected a number$/],

@@ -19,22 +19,27 @@ import { loadTreasury, type Treasury } from "../../config/Treasury.ts"
 import { ConfigError, formatProblem } from "../../config/yaml/ConfigError.ts"
 import { textIn } from "../../config/yaml/readBytes.ts"
 import { daemonFile, storeDirIn } from "../../config/yaml/readSources.ts"
-import { shellWord } from "../../domain/text.ts"
+import { plural, shellWord } from "../../domain/text.ts"
 import { failWith, outputFlag } from "./output.ts"
 
 /** A flag without a value; default off. */
 export const switchFlag = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
 /** How many rows of a list are shown: at least one, since an empty list would read as "there is none". */
-export const limitFlag = (what: string) =>
+export const limitFlag = (what: string, max: number) =>
   Flag.Int("limit").pipe(
     Flag.filter(
-      (count) => count > 0,
-      () => "a number from 1 on",
+      (count) => count > 0 && count <= max,
+      () => `a number from 1 to ${max}`,
     ),
     Flag.withDescription(`Show at most this many ${what}, the newest first; default 20`),
     Flag.withDefault(20),
   )
+/** Cuts a list of which one row more than `limit` was requested, and says so where it has that row. */
+export const cutList = Effect.fnUntraced(function* <A>(rows: ReadonlyArray<A>, limit: number, what: string) {
+  if (rows.length > limit) yield* Console.error(`the newest ${plural(limit, what)}; --limit N shows more`)
+  return rows.slice(0, limit)
+})
 export const optionalInt = (name: string, description: string) =>
   Flag.Int(name).pipe(Flag.withDescription(description), Flag.optional)
 export const optionalText = (name: string, description: string) =>
