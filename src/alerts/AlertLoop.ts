@@ -45,13 +45,6 @@ const receivers = Effect.gen(function* () {
   return new Set([...(yield* Notifier).receivers, ...pending.map(({ receiver }) => receiver)])
 })
 
-const noReminders = (): Reminders => ({
-  repeatMillis: undefined,
-  steps: [],
-  forgetful: new Set(),
-  hasRule: () => true,
-})
-
 /** Kinds of the rules that raise an alert; of any other, each rule that pays. */
 const raisers: Readonly<Record<string, Rule["kind"]>> = {
   rule_fires: "alert",
@@ -80,7 +73,7 @@ export const remindersOf = ({
 })
 
 /** Delivers what is due to all receivers, all-clears included, side by side, and ends with the slowest. */
-export const deliverOnce = Effect.fn("Alerts.deliverOnce")(function* (treasury: string, reminders = noReminders) {
+export const deliverOnce = Effect.fn("Alerts.deliverOnce")(function* (treasury: string, reminders: () => Reminders) {
   yield* withoutStore((yield* makeAllClears)(reminders().hasRule))
   yield* withoutStore((yield* makeReminders)(reminders()))
   const all = yield* receivers
@@ -155,7 +148,7 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
  * The loop: at once when something is raised, else each second. Each receiver has a fiber of its own, which ends when
  * nothing is due to it: one that hangs delays no other.
  */
-export const alertLoop = (treasury: string, reminders = noReminders) =>
+export const alertLoop = (treasury: string, reminders: () => Reminders) =>
   Effect.gen(function* () {
     const { counted } = yield* Metrics
     const signals = yield* Signals

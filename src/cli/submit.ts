@@ -1,6 +1,6 @@
 import { Clock, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
-import { deliverOnce } from "../alerts/AlertLoop.ts"
+import { deliverOnce, remindersOf } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { secureDataDir } from "../config/ownFiles.ts"
 import { decodeYaml } from "../config/yaml/decodeParts.ts"
@@ -87,7 +87,7 @@ export const submitCommand = Command.make(
       const inForce = (yield* ConfigInForce).now()
       const taken = yield* submitPayment(inForce.treasury, inForce.mode, body)
       if (taken.held.length > 0) {
-        yield* deliverOnce(found.treasury.name)
+        yield* deliverOnce(found.treasury.name, () => remindersOf(inForce.treasury))
         return { taken, final: undefined }
       }
       yield* Effect.andThen(assetsOf(found), settleOpenPayments(found)).pipe(

@@ -13,6 +13,7 @@ import { alertOverdue } from "../../src/submitter/Overdue.ts"
 import { flow, round, states } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 import { it } from "../support/it.ts"
+import { noReminders } from "../support/noReminders.ts"
 
 /** Deliveries that the receivers took, in their order. */
 const desks = (taken: Array<string>) =>
@@ -45,7 +46,7 @@ describe("the all-clear", () => {
       (options) =>
         Effect.gen(function* () {
           const controls = yield* Controls
-          const deliver = deliverOnce(options.treasury.name).pipe(Effect.provide(desks(taken)))
+          const deliver = deliverOnce(options.treasury.name, noReminders).pipe(Effect.provide(desks(taken)))
           yield* haltSigning("operator", "ana: audit")
           yield* haltSigning("disk_full", "free space")
           yield* deliver
@@ -90,7 +91,7 @@ describe("the all-clear", () => {
   it.effect("of a payment past its bound says how it ended", () => {
     const taken: Array<string> = []
     return flow(function* (options, sandbox) {
-      const deliver = deliverOnce(options.treasury.name).pipe(Effect.provide(desks(taken)))
+      const deliver = deliverOnce(options.treasury.name, noReminders).pipe(Effect.provide(desks(taken)))
       yield* rounds(options, sandbox, 4, new Set(["confirm"]))
       yield* alertOverdue()
       yield* TestClock.adjust("31 minutes")

@@ -8,6 +8,7 @@ import { Notifier } from "../../src/notify/Notifier.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { it } from "../support/it.ts"
+import { noReminders } from "../support/noReminders.ts"
 import { testStore } from "../support/TestStore.ts"
 
 describe("an alert", () => {
@@ -44,14 +45,14 @@ describe("an alert", () => {
       const metrics = yield* Metrics
       const alert = { severity: "page" as const, kind: "intent", subject: "s", detail: "stuck", fields: { n: 1 } }
       yield* queue.raise({ dedup: "1", ...alert })
-      yield* deliverOnce("t")
+      yield* deliverOnce("t", noReminders)
       assert.deepStrictEqual(
         (yield* queue.pending).map((p) => p.receiver),
         ["desk"],
       )
       status = 204
       yield* TestClock.adjust("2 seconds")
-      yield* deliverOnce("t")
+      yield* deliverOnce("t", noReminders)
       assert.deepStrictEqual(yield* queue.pending, [])
       assert.strictEqual(calls.length, 2)
       const ids = calls.map((c) => String(c.headers["idempotency-key"]))
@@ -68,7 +69,7 @@ describe("an alert", () => {
         fields: { n: 1, reason: "\u00ad\u3164x" },
       }
       yield* queue.raise({ dedup: "3", ...alert, ...unseen })
-      yield* deliverOnce("t")
+      yield* deliverOnce("t", noReminders)
       assert.containSubset(JSON.parse(calls[2]?.body ?? "{}"), {
         subject: "\\u{202e}S\\u{200b}",
         detail: "paid\\u{2066}\\u{a}PAGE",
@@ -79,7 +80,7 @@ describe("an alert", () => {
         server.close(() => resume(Effect.void))
       })
       yield* queue.raise({ dedup: "2", ...alert })
-      yield* deliverOnce("t")
+      yield* deliverOnce("t", noReminders)
       const waiting = yield* queue.pending
       assert.deepStrictEqual(
         waiting.map((p) => p.receiver),

@@ -11,6 +11,7 @@ import { Settings } from "../../src/store/database/Settings.ts"
 import { Signals } from "../../src/store/database/Signals.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { it } from "../support/it.ts"
+import { noReminders } from "../support/noReminders.ts"
 import { testStore } from "../support/TestStore.ts"
 import { soon } from "../support/until.ts"
 
@@ -69,7 +70,7 @@ describe("the loop of alerts", () => {
     const server = yield* hanging
     const log = memoryLog()
     yield* Effect.gen(function* () {
-      yield* Effect.forkScoped(alertLoop("t"))
+      yield* Effect.forkScoped(alertLoop("t", noReminders))
       for (let n = 0; n < 50; n++) {
         yield* raise("page", `page ${n}`)
         yield* TestClock.adjust("2 seconds")
@@ -84,7 +85,7 @@ describe("the loop of alerts", () => {
     const log = memoryLog()
     yield* Effect.gen(function* () {
       for (const severity of ["info", "ticket", "page"] as const) yield* raise(severity, severity)
-      yield* deliverOnce("t")
+      yield* deliverOnce("t", noReminders)
       assert.deepStrictEqual(
         log.lines.map(({ level, subject }) => [level, subject]),
         [
@@ -100,11 +101,11 @@ describe("the loop of alerts", () => {
     const log = memoryLog("alert resolved")
     yield* Effect.gen(function* () {
       yield* raise("page", "stuck")
-      yield* deliverOnce("t")
+      yield* deliverOnce("t", noReminders)
       assert.lengthOf(log.lines, 0)
       const over = { dedup: "stuck/over", severity: "info", kind: "intent", subject: "stuck", detail: "over" } as const
       yield* (yield* AlertQueue).allClear({ ...over, fields: {}, resolves: ["stuck"] })
-      yield* deliverOnce("t")
+      yield* deliverOnce("t", noReminders)
       assert.deepStrictEqual(
         log.lines.map(({ level, subject }) => [level, subject]),
         [["Info", "stuck"]],
@@ -120,7 +121,7 @@ describe("the loop of alerts", () => {
       yield* Effect.gen(function* () {
         yield* (yield* Settings).set("installation", installation)
         yield* raise("page", "stuck")
-        yield* deliverOnce("t")
+        yield* deliverOnce("t", noReminders)
       }).pipe(Effect.provide(layers("http://127.0.0.1:1", log.layer), { local: true }))
       yield* TestClock.adjust("1 second")
     }

@@ -8,6 +8,7 @@ import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { it } from "../support/it.ts"
+import { noReminders } from "../support/noReminders.ts"
 import { testStore } from "../support/TestStore.ts"
 
 type Severity = "page" | "ticket" | "info"
@@ -45,7 +46,7 @@ const raise = Effect.fnUntraced(function* (
 })
 
 /** One second of the loop. */
-const second = Effect.andThen(TestClock.adjust("1 second"), deliverOnce("t"))
+const second = Effect.andThen(TestClock.adjust("1 second"), deliverOnce("t", noReminders))
 
 describe("alerts to one receiver", () => {
   it.effect("arrive in their order after it was down for 30 minutes, pages first", function* () {
@@ -145,7 +146,7 @@ describe("alerts to one receiver", () => {
       yield* second
       for (const subject of ["good two", "good three"]) {
         yield* raise("page", subject)
-        yield* deliverOnce("t")
+        yield* deliverOnce("t", noReminders)
         assert.include(desk.subjects(), subject, "a new page is tried at once")
       }
       for (let n = 0; n < 10; n++) yield* second
@@ -153,7 +154,7 @@ describe("alerts to one receiver", () => {
       yield* TestClock.adjust("1 hour")
       const asked = desk.asked.length
       yield* raise("page", "good four")
-      yield* deliverOnce("t")
+      yield* deliverOnce("t", noReminders)
       assert.strictEqual(desk.asked[asked], "good four", "those due again are tried after it")
       isSound = true
       for (let n = 0; n < 300; n++) yield* second

@@ -8,6 +8,7 @@ import { mailServer } from "../notify/MailServer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
 import { it } from "../support/it.ts"
+import { noReminders } from "../support/noReminders.ts"
 import { ticking } from "../support/ticking.ts"
 import { waitUntil } from "../support/until.ts"
 
@@ -88,7 +89,7 @@ describe("the verbs of alerts", () => {
           "the test",
           Effect.map(listAlerts(9, "all"), ({ length }) => length > seen),
         )
-        yield* ticking(Effect.provide(deliverOnce("flow"), notifier))
+        yield* ticking(Effect.provide(deliverOnce("flow", noReminders), notifier))
         return yield* ticking(Fiber.join(sent))
       })
       const taking = Notifier.of({ receivers: ["log"], send: () => Effect.void })

@@ -1,9 +1,11 @@
 import { assert } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import { runOnce } from "../../src/cli/run/once.ts"
 import { byOneConfig, ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { writeHaltFile } from "../../src/config/files.ts"
-import { Controls } from "../../src/store/controls/Controls.ts"
+import { listAlerts, showAlert } from "../../src/store/alerts/alertRecords.ts"
+import { Controls, haltSigning } from "../../src/store/controls/Controls.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
 import { waitUntil } from "../support/until.ts"
@@ -54,5 +56,26 @@ it.effect("one cycle halts at SIGUSR2, as a daemon does", () =>
     yield* waitUntil("the halt", isHalted, round(options, sandbox, everything))
     yield* Fiber.interrupt(cycle)
     assert.strictEqual(process.listenerCount("SIGUSR2"), before)
+  }),
+)
+
+it.effect("one cycle sends alerts again that last, by the routes in force", () =>
+  flow(function* (options, sandbox) {
+    const { now, replace } = yield* ConfigInForce
+    const { treasury } = now()
+    const alerting = { ...treasury.alerting, repeatMillis: 3_600_000 }
+    yield* replace({ ...now(), treasury: { ...treasury, alerting } }, Effect.void)
+    yield* haltSigning("operator", "ana: audit")
+    const [{ seq } = { seq: 0 }] = yield* listAlerts(1, "standing")
+    const once = Effect.gen(function* () {
+      const cycle = yield* Effect.forkChild(runOnce(options))
+      const ended = Effect.sync(() => cycle.pollUnsafe() !== undefined)
+      yield* waitUntil("the end", ended, round(options, sandbox, everything))
+      yield* Fiber.join(cycle)
+      return (yield* showAlert(seq))?.deliveries.map(({ receiver, state, round: times }) => [receiver, state, times])
+    })
+    assert.deepStrictEqual(yield* once, [["log", "delivered", 0]])
+    yield* TestClock.adjust("2 hours")
+    assert.deepStrictEqual(yield* once, [["log", "delivered", 1]])
   }),
 )

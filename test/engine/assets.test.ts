@@ -9,6 +9,7 @@ import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Listings } from "../../src/store/network/Listings.ts"
 import { flow } from "../support/Flow.ts"
+import { noReminders } from "../support/noReminders.ts"
 
 interface Call {
   readonly key: unknown
@@ -81,19 +82,19 @@ describe("an asset that becomes enabled", () => {
             [["info", "sDAI", "news"]],
           )
           assert.include(due[0]?.detail ?? "", "pending listing -> enabled (18 decimals, quantum 7)")
-          yield* deliverOnce("flow")
+          yield* deliverOnce("flow", noReminders)
           assert.strictEqual(calls.length, 1)
-          yield* deliverOnce("flow")
+          yield* deliverOnce("flow", noReminders)
           assert.strictEqual(calls.length, 1, "not again before its time")
           answer(204)
           yield* TestClock.adjust("2 seconds")
-          yield* deliverOnce("flow")
+          yield* deliverOnce("flow", noReminders)
           assert.strictEqual(calls.length, 2)
           assert.deepStrictEqual(calls[1], calls[0], "the same alert, the same key")
           assert.containSubset(calls[1]?.body, { kind: "asset", subject: "sDAI", fields: { to: "enabled" } })
           yield* look
           yield* TestClock.adjust("1 hour")
-          yield* deliverOnce("flow")
+          yield* deliverOnce("flow", noReminders)
           assert.strictEqual(calls.length, 2)
           assert.deepStrictEqual(yield* queue.pending, [])
         },

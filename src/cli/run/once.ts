@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
-import { deliverOnce } from "../../alerts/AlertLoop.ts"
-import { byOneConfig } from "../../config/ConfigInForce.ts"
+import { deliverOnce, remindersOf } from "../../alerts/AlertLoop.ts"
+import { byOneConfig, CycleConfig } from "../../config/ConfigInForce.ts"
 import { haltLoop } from "../../daemon.ts"
 import type { Intent } from "../../domain/Intent.ts"
 import { decideOnce } from "../../engine/Engine.ts"
@@ -83,7 +83,8 @@ export const settleOpenPayments = Effect.fn("Cli.settleOpenPayments")(
       yield* pollOf(options)
       yield* Effect.sleep(options.treasury.network.pollBusyMillis)
     }
-    yield* deliverOnce(options.treasury.name)
+    const { treasury } = yield* CycleConfig
+    yield* deliverOnce(options.treasury.name, () => remindersOf(treasury))
     return undefined
   },
   obeyingHalts,
