@@ -144,7 +144,7 @@ export const apply = (play: Play, event: WorldEvent): void => {
   const { state } = play
   touchAll(play)
   if (event.kind === "asset") applyAsset(play, event)
-  else if (event.kind === "halt") state.halts.push({ text: event.reason, remedy: remedyOf("operator") })
+  else if (event.kind === "halt") state.halts.push({ text: event.reason, remedy: remedyOf("operator", event.reason) })
   else if (event.kind === "pause") {
     const { at, scope, reason, forMillis } = event
     state.pauses = [...state.pauses, { scope, reason, ...(forMillis !== undefined && { until: at + forMillis }) }]

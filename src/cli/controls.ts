@@ -3,7 +3,6 @@ import { Cause, Clock, Console, Effect, Exit, Logger, Option, Result, Schema } f
 import { Argument, Command, Flag } from "effect/cli"
 import { readHaltFile, writeHaltFile } from "../config/files.ts"
 import { DurationText, durationMillis } from "../config/schema/Fields.ts"
-import { remedyOf } from "../domain/Halt.ts"
 import { type PauseBody, pauseScope, resumeScope, scopeProblem } from "../http/controlVerbs.ts"
 import { AcceptBody, acceptTerms } from "../http/termsApproval.ts"
 import { storeLayer } from "../layers.ts"
@@ -35,6 +34,8 @@ const Paused = Schema.Struct({ longest: Schema.NullOr(PauseInForce) })
 
 interface Resumed {
   readonly stillHalted: ReadonlyArray<string>
+  /** Of these halts, in their order. */
+  readonly remedies: ReadonlyArray<string>
   readonly stillPaused: ReadonlyArray<PauseInForce>
 }
 
@@ -50,8 +51,8 @@ const pausedText = (
 }
 
 /** Halts and pauses still in force, each with the command that ends it. */
-const stillText = ({ stillHalted, stillPaused }: Resumed): ReadonlyArray<string> => [
-  ...stillHalted.map((reason) => `still halted: ${reason.replaceAll("_", " ")}; ${remedyOf(reason)}`),
+const stillText = ({ stillHalted, remedies, stillPaused }: Resumed): ReadonlyArray<string> => [
+  ...stillHalted.map((reason, i) => `still halted: ${reason.replaceAll("_", " ")}; ${remedies[i]}`),
   ...stillPaused.map(
     ({ scope, reason, author, until }) =>
       `still paused ${untilText(until)}: ${scope}, by ${author}: ${reason}; "cofferer resume --scope ${scope} --reason TEXT"`,

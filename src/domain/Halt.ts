@@ -26,7 +26,7 @@ export const haltText = ({ reason, detail }: { readonly reason: string; readonly
   reason === "operator" ? `by ${detail}` : `(${reason.replaceAll("_", " ")}): ${detail}`
 
 /** Remedy for a halt, as text; its detail names the hash that the commands take. */
-export const remedyOf = (reason: string, detail = ""): string => {
+export const remedyOf = (reason: string, detail: string): string => {
   const end = isReason(reason) ? haltEnds[reason] : "resume"
   if (end === "adopt") return 'if these payments were meant: "cofferer adopt --reason TEXT"; if not, the key is stolen'
   if (end === "recover")

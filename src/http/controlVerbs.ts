@@ -2,7 +2,7 @@ import { Clock, Effect, Schema } from "effect"
 import { readHaltFile, removeHaltFile } from "../config/files.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { sumText } from "../domain/Decision.ts"
-import { keptReasons } from "../domain/Halt.ts"
+import { keptReasons, remedyOf } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { millisOf } from "../domain/Time.ts"
 import { knownScopes } from "../rules/checks/stops.ts"
@@ -200,7 +200,8 @@ const resume = Effect.fnUntraced(function* (where: StoreOwner, asked: Omit<typeo
   if (removed?._tag === "Failure") return problem(removed.failure.message, 409, "remove it by hand")
   const ended = yield* controls.resume(asked)
   const haltFile = removed?.success === true ? ("removed" as const) : ("none" as const)
-  const stillHalted = (yield* controls.halts).map((halt) => halt.reason)
+  const halts = yield* controls.halts
+  const stillHalted = halts.map((halt) => halt.reason)
   const stillPaused = (yield* controls.pauses).map(viewOf)
   if (ended > 0 || haltFile === "removed") {
     yield* logEvent("payments resumed", {
@@ -212,5 +213,6 @@ const resume = Effect.fnUntraced(function* (where: StoreOwner, asked: Omit<typeo
       stillHalted: stillHalted.length === 0 ? undefined : stillHalted,
     })
   }
-  return { resumed: scope, ended, haltFile, stillHalted, stillPaused }
+  const remedies = halts.map((halt) => remedyOf(halt.reason, halt.detail))
+  return { resumed: scope, ended, haltFile, stillHalted, remedies, stillPaused }
 })

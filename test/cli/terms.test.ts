@@ -67,6 +67,11 @@ describe("terms accept", () => {
         other.stderr,
         `"cofferer terms accept ${hash} -c ${options.treasury.file} --data ${options.dataDir}"`,
       )
+      const resumed = yield* run("resume", "--reason", "go")
+      assert.include(
+        resumed.stderr,
+        `still halted: terms; operators approve the new file: "cofferer approve terms ${hash}`,
+      )
       const done = yield* run("terms", "accept", hash)
       assert.deepStrictEqual([done.code, done.stdout], [0, `terms ${hash} are in force\n`], done.stderr)
       const refusal = yield* Effect.flatMap(refusedReload, ({ now }) => now).pipe(inStore)

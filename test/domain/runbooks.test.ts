@@ -26,7 +26,7 @@ const section = ([name, entry]: readonly [string, CatalogueEntry]): string => {
 `
 }
 
-const haltTable = haltReasons.map((reason) => `| \`${reason}\` | ${remedyOf(reason)} |`).join("\n")
+const haltTable = haltReasons.map((reason) => `| \`${reason}\` | ${remedyOf(reason, "")} |`).join("\n")
 const conditionTable = Object.entries(healthConditions)
   .map(([name, { alert, act }]) => `| \`${name}\` | ${alert} | ${act} |`)
   .join("\n")

@@ -2,6 +2,7 @@ import { statSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { remedyOf } from "../../src/domain/Halt.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { layerControl, socketFile } from "../../src/http/ControlServer.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
@@ -40,7 +41,7 @@ describe("the control socket", () => {
       for (let i = 0; i < 3; i++) yield* round(options, sandbox)
       assert.deepStrictEqual([yield* states, yield* reason], [[], "paused"])
       const resumed = yield* ask(options, "/api/v1/resume", { ...body, reason: "done" })
-      const left = { haltFile: "none", stillHalted: [], stillPaused: [] }
+      const left = { haltFile: "none", stillHalted: [], remedies: [], stillPaused: [] }
       assert.deepStrictEqual(resumed.json, { resumed: "rule:keep-bob", ended: 1, ...left })
       for (let i = 0; i < 6; i++) yield* round(options, sandbox)
       assert.deepStrictEqual(yield* states, ["confirmed"])
@@ -82,6 +83,7 @@ describe("the control socket", () => {
         ended: 0,
         haltFile: "none",
         stillHalted: ["restored_store"],
+        remedies: [remedyOf("restored_store", "stop")],
         stillPaused: [],
       })
     }),
