@@ -70,6 +70,7 @@ describe("the story of a payment", () => {
       assert.match(text, /awaiting_approval +asked ana/)
       assert.match(text, /rejected +rejected by ana: too early \(reject by ana\)/)
       assert.include(text, "none signed")
+      assert.match(text, /, no fee$/m)
     }),
   )
 

@@ -1,5 +1,6 @@
 import type { Effect } from "effect"
 import { formatAmount, formatLevel } from "../../domain/Amount.ts"
+import { isFinalIntent } from "../../domain/Intent.ts"
 import { secondText } from "../../domain/Time.ts"
 import { plural } from "../../domain/text.ts"
 import type { ApprovalView, storyWithApproval } from "../../http/approvals.ts"
@@ -166,7 +167,10 @@ export const storyText = (story: Story): string => {
     time(at),
     ...entryText(kind, bodyOf(body), story),
   ])
-  const fee = story.fee === null ? "fee pending," : `fee ${amount(story.fee)} of`
+  const most = `at most ${amount(story.feeMax)}`
+  const isUnpaid = story.state !== "confirmed" && isFinalIntent(story.state)
+  const pending = isUnpaid ? "no fee" : `fee pending, ${most}`
+  const fee = story.fee === null ? pending : `fee ${amount(story.fee)} of ${most}`
   return [
     `${story.short}  ${story.state}  ${story.amount}  ${story.from} -> ${story.to}   (${story.rule})`,
     `  ${story.detail}`,
@@ -174,7 +178,7 @@ export const storyText = (story: Story): string => {
     ...(story.setAside === null ? [] : [`  ${story.setAside}`]),
     ...story.held.map((hold) => `  ${hold}`),
     ...(story.wait ? waitLines(story.wait) : []),
-    `  id ${story.id}, decided ${story.createdAt}, ${fee} at most ${amount(story.feeMax)}`,
+    `  id ${story.id}, decided ${story.createdAt}, ${fee}`,
     ...(story.approval ? ["approval", ...approvalLines(story.approval).map((line) => `  ${line}`)] : []),
     "attempts",
     attempts.length === 0 ? "  none signed" : table(attempts),
