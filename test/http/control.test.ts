@@ -136,6 +136,15 @@ describe("the control socket", () => {
     }),
   )
 
+  it.effect("promises no time at which a payment of nothing is permitted", () =>
+    controlled(function* (options, sandbox) {
+      for (let i = 0; i < 6; i++) yield* round(options, sandbox)
+      const transfer = { from: "alice", to: "bob", asset: "USDT", amount: "0" }
+      const refused = yield* ask(options, "/api/v1/submit", { idempotencyKey: "nothing", transfer })
+      assert.strictEqual(at(refused, "error"), "the policy refuses it: a payment of nothing")
+    }),
+  )
+
   it.effect("shows a payment from decision to end by any prefix of its id", () =>
     controlled(function* (options, sandbox) {
       for (let i = 0; i < 6; i++) yield* round(options, sandbox)

@@ -241,9 +241,10 @@ export const refusalText = (
   },
   sum: (units: bigint) => string,
 ): string => {
-  if (line === undefined) return detail
+  // No time permits a payment of nothing.
+  if (line === undefined || amount <= 0n) return detail
   const at = `policy line ${line.line}`
-  if (refusal === "amount" && amount > 0n) {
+  if (refusal === "amount") {
     return `${sum(amount)} is above ${sum(line.perTransfer)} per transfer (${at})`
   }
   const free = freeAt === undefined ? "" : `; free again about ${instantText(freeAt)}`
