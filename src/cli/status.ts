@@ -26,7 +26,6 @@ import {
   severalIn,
   switchFlag,
 } from "./common/setup.ts"
-import { outageRemedy } from "./run/storeOutage.ts"
 
 const severities = ["bad", "warn", "ok"] as const
 const signs = { ok: "ok  ", warn: "!   ", bad: "BAD " } as const
@@ -153,7 +152,9 @@ const headlineOf = (chosen: Chosen, { sentence, holder, files, moved }: Elsewher
       }
     : { ...sentence, text: `${holder.name} runs it since ${new Date(holder.since).toISOString()}. ${sentence.text}` }
 
-const Unready = Schema.fromJsonString(Schema.Struct({ treasury: Schema.String, store: Schema.String }))
+const Unready = Schema.fromJsonString(
+  Schema.Struct({ treasury: Schema.String, store: Schema.String, remedy: Schema.String }),
+)
 
 /**
  * The headline where a daemon waits for its store to take writes; undefined where none does. It has no socket then, and
@@ -165,10 +166,10 @@ const waitingIn = Effect.fnUntraced(
     const written = (yield* Effect.try(() => readFileSync(join(dataDir, addressFile), "utf8"))).trim()
     const [host, port, path = "/"] = written.split(" ")
     const { text } = yield* exchange({ host, port, path: `${path}readyz`, timeout: 2_000 })
-    const { treasury, store: reason } = yield* Schema.decodeEffect(Unready)(text)
+    const { treasury, store: reason, remedy } = yield* Schema.decodeEffect(Unready)(text)
     // The address is the one of the last start: another treasury's daemon may have it now.
     if (treasury !== found.treasury.name) return undefined
-    const { detail } = alertOf("store_unwritable", { reason, remedy: outageRemedy(found) })
+    const { detail } = alertOf("store_unwritable", { reason, remedy })
     return { severity: "bad", text: `A daemon waits at ${host}:${port}: ${detail}` } as const
   },
   Effect.orElseSucceed(() => undefined),

@@ -245,10 +245,10 @@ const metricsResponse = ({ headers }: Request, text: string) =>
     : HttpServerResponse.text(text, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
 
 /** Probes and metrics while the store takes no writes; `reason` answers all else. */
-export const outageAnswers = (treasury: string, reason: string): SurfaceAnswers<Metrics> => {
-  const refused = refusal(503, reason, "the daemon continues automatically once its database takes writes")
+export const outageAnswers = (treasury: string, reason: string, remedy: string): SurfaceAnswers<Metrics> => {
+  const refused = refusal(503, reason, remedy)
   const metrics = Effect.flatMap(Metrics, ({ text }) => Effect.promise(text))
-  return refusingAnswers(refused, metrics, json({ treasury, store: reason }, 503))
+  return refusingAnswers(refused, metrics, json({ treasury, store: reason, remedy }, 503))
 }
 
 /** Answers of a treasury that cannot be read: it is alive, not ready, and refuses all else. */

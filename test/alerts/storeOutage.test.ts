@@ -14,20 +14,24 @@ import { treasuryFrom } from "../support/treasury.ts"
 import { turn, waitUntil } from "../support/until.ts"
 
 const dir = tempDir("outage")
-const full = new StoreError({ operation: "a test", cause: Object.assign(new Error("full"), { errcode: 13 }) })
+const errorOf = (message: string, errcode: number) =>
+  new StoreError({ operation: "a test", cause: Object.assign(new Error(message), { errcode }) })
+const full = errorOf("full", 13)
 
 /**
  * A process whose store is full in each life that does not go on, what it sends to two receivers, and a receiver that
  * refuses ends.
  */
-const outage = Effect.fnUntraced(function* () {
+const outage = Effect.fnUntraced(function* (error = full) {
   const sent: Array<string> = []
+  const details: Array<string> = []
   const refusing = { ends: false, partly: false }
   const notifier = Notifier.of({
     receivers: ["chat", "oncall"],
-    send: (receiver, { key, resolves }) =>
+    send: (receiver, { key, resolves, detail }) =>
       Effect.suspend(() => {
         if (resolves !== undefined && refusing.ends) return Effect.fail(new NotifyError({ receiver, detail: "503" }))
+        details.push(detail)
         sent.push(resolves === undefined ? `${receiver} ${key}` : `${receiver} ends ${resolves.map((one) => one.key)}`)
         return refusing.partly ? Effect.succeed("550") : Effect.void
       }),
@@ -49,13 +53,29 @@ const outage = Effect.fnUntraced(function* () {
   const surface = { serve: () => Effect.succeed({ url: "", announce: Effect.void }) }
   const run = (goesOn: () => boolean, lifeMillis = 0) =>
     outlastOutages(options, { surface, machineOf: () => machine }, () =>
-      Effect.suspend(() => (goesOn() ? Effect.never : Effect.delay(Effect.fail(full), lifeMillis))),
+      Effect.suspend(() => (goesOn() ? Effect.never : Effect.delay(Effect.fail(error), lifeMillis))),
     ).pipe(Effect.scoped, Effect.provide(machine.metrics), Effect.forkChild)
-  return { sent, refusing, options, run, notifier: Layer.succeed(Notifier, notifier) }
+  return { sent, details, refusing, options, run, notifier: Layer.succeed(Notifier, notifier) }
 })
 const second = Effect.andThen(TestClock.adjust("1 second"), turn)
 
 describe("the page of a store without writes", () => {
+  it.effect("asks for space where the disk is full, and for a backup where the file is damaged", () =>
+    Effect.gen(function* () {
+      for (const [error, asked, not] of [
+        [full, "free space", "backup"],
+        [errorOf("database disk image is malformed", 11), "restore a backup", "free space"],
+      ] as const) {
+        const { details, run } = yield* outage(error)
+        const process = yield* run(() => false)
+        yield* waitUntil("the page", () => details.length === 2)
+        yield* Fiber.interrupt(process)
+        assert.include(details[0], asked)
+        assert.notInclude(details[0], not)
+      }
+    }).pipe(Effect.provide(Logger.layer([]))),
+  )
+
   it.effect("is ended by the next process where its own was killed, at receivers that show it until then", () =>
     Effect.gen(function* () {
       const { sent, options, run, notifier } = yield* outage()

@@ -131,7 +131,7 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     const names = { gateways: [], rules: [], receivers: [], version: "1", revision: "" }
     const metrics = Metrics.layer({ treasury: "sandbox", mode: "live", ...names })
     const headline = Effect.fnUntraced(function* (waiting: string) {
-      yield* page.serve(outageAnswers(waiting, "disk full"))
+      yield* page.serve(outageAnswers(waiting, "disk full", "free space"))
       return (yield* run("status", "--data", data)).stdout
     })
     const postgres = join(data, "postgres.yaml")
@@ -139,24 +139,24 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     const sandbox = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
     writeFileSync(postgres, `${sandbox}\ndatabase: { postgres: { urlFile: address } }\n`)
     const ofServer = Effect.gen(function* () {
-      yield* page.serve(outageAnswers("sandbox", "no server"))
+      yield* page.serve(outageAnswers("sandbox", "no server", "make the server run"))
       return yield* run("status", "--data", data, "-c", postgres)
     }).pipe(Effect.scoped, Effect.provide(metrics))
     const shown = (waiting: string) => headline(waiting).pipe(Effect.scoped, Effect.provide(metrics))
     assert.match(yield* shown("quay"), /^BAD No daemon runs: nothing is decided, sent or watched; start it: /)
     assert.match(yield* shown("sandbox"), /^BAD A daemon waits at 127\.0\.0\.1:\d+: .*disk full/)
     const gone = yield* ofServer
-    assert.match(gone.stdout, /^BAD A daemon waits at 127\.0\.0\.1:\d+: .*no server.*make the server of \S*address run/)
+    assert.match(gone.stdout, /^BAD A daemon waits at 127\.0\.0\.1:\d+: .*no server.*make the server run/)
     assert.deepStrictEqual([gone.code, gone.stderr], [0, ""])
     const ofMany = Effect.gen(function* () {
-      const answers = yield* withServices(outageAnswers("sandbox", "disk full"))
+      const answers = yield* withServices(outageAnswers("sandbox", "disk full", "free space"))
       const here = new Map([["sandbox", answers]])
       const state = { name: "sandbox", file: "", state: "running", severity: "ok", text: "", since: "" } as const
       const all = ownAddress(
         { host: "127.0.0.1", port: 0, portBusy: "error", dataDir: dir },
         mountedAt(here, () => state),
       )
-      const { url } = yield* all.serve(outageAnswers("all", "it is asked for one of many"))
+      const { url } = yield* all.serve(outageAnswers("all", "it is asked for one of many", ""))
       yield* noteAddress(data, `${url}/treasury/sandbox/`)
       return (yield* run("status", "--data", data)).stdout
     }).pipe(Effect.scoped, Effect.provide(metrics))

@@ -10,7 +10,7 @@ import { type AlertIdentity, NotifyError, type SendResult } from "../../notify/C
 import { Notifier } from "../../notify/Notifier.ts"
 import { databaseFile } from "../../store/database/Database.ts"
 import type { StoreError } from "../../store/database/StoreError.ts"
-import { isBusy, isDoubtful, isTakenOver, isUnwritable } from "../../store/database/storeErrors.ts"
+import { isBusy, isDamaged, isDoubtful, isTakenOver, isUnwritable } from "../../store/database/storeErrors.ts"
 import { tryStore, writeRoom } from "../../store/database/tryStore.ts"
 import { logEvent } from "../../telemetry/Logging.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
@@ -80,8 +80,9 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     }
     metrics.storeWritable.set(0)
     markUnknown(metrics, options.treasury)
-    yield* logEvent("database not writable", { reason: error.message, remedy: outageRemedy(options) })
-    const probes = surface.serve(outageAnswers(options.treasury.name, error.message)).pipe(
+    const remedy = remedyOf(options, error)
+    yield* logEvent("database not writable", { reason: error.message, remedy })
+    const probes = surface.serve(outageAnswers(options.treasury.name, error.message, remedy)).pipe(
       Effect.flatMap(({ announce }) => announce),
       Effect.catchTag("ListenError", ({ message }) => logEvent("page not listening", { reason: message })),
     )
@@ -117,12 +118,16 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   }
 })
 
-export const outageRemedy = ({ dataDir, postgresUrlFile }: Pick<DaemonOptions, "dataDir" | "postgresUrlFile">) =>
-  `${
+const remedyOf = ({ dataDir, postgresUrlFile }: DaemonOptions, error: StoreError): string => {
+  if (isDamaged(error)) {
+    return `the database in ${dataDir} is damaged: stop the daemon, and restore a backup; it goes on by itself only if SQLite finds the file intact`
+  }
+  const remedy =
     postgresUrlFile === undefined
       ? `free space under ${dataDir}, or make it writable`
       : `make the server of ${postgresUrlFile} run, accept this user and take writes`
-  }; the daemon goes on by itself`
+  return `${remedy}; the daemon goes on by itself`
+}
 
 /** An outage as alerts are sent, with those that follow within a minute. */
 interface Outage {
@@ -180,7 +185,7 @@ const pagePeople = Effect.fnUntraced(function* (
   { began, taken, isOver, isOut }: Outage,
 ) {
   const { name: treasury, routes } = options.treasury
-  const page = alertOf("store_unwritable", { reason: error.message, remedy: outageRemedy(options) })
+  const page = alertOf("store_unwritable", { reason: error.message, remedy: remedyOf(options, error) })
   const sendBoth = Effect.fnUntraced(function* (receiver: string) {
     yield* sendTo(treasury, page, receiver)
     if (taken.has(receiver)) return

@@ -7,6 +7,8 @@ import { amongCauses, refusalOf, sqlStateOf } from "./sqlStates.ts"
 /** Primary result codes of SQLite. */
 const busy = new Set([5, 6])
 const constraint = 19
+/** Corrupt, no database. */
+const damaged = new Set([11, 26])
 /** No permission, read-only, full, cannot be opened, and what leaves the file in doubt. */
 const unwritable = new Set([3, 8, 13, 14, ...doubtful])
 
@@ -39,6 +41,8 @@ export const isUnwritable = (error: unknown): error is StoreError =>
   error instanceof StoreError && kindOf(error) === "unwritable"
 /** True if the store must be closed, opened and checked before it is used again. */
 export const isDoubtful = (error: unknown): boolean => error instanceof StoreError && doubtful.has(codeOf(error) ?? 0)
+/** True if SQLite found the file damaged. An I/O error alone can also mean that the disk is full. */
+export const isDamaged = (error: unknown): boolean => error instanceof StoreError && damaged.has(codeOf(error) ?? 0)
 /** True if another process has taken the lease: its holder decides now. */
 export const isTakenOver = (error: unknown): boolean => error instanceof StoreError && refusalOf(error) === "lost"
 /** True if another process has locked the file, or holds the lease. */
