@@ -93,6 +93,8 @@ const setStoreGauges = Effect.fnUntraced(function* (treasury: Treasury) {
     metrics.intentOldest.set({ treasury: name, state }, (now - oldest) / 1_000)
   }
   const pending = yield* (yield* AlertQueue).pending
+  // Alerts may wait for a receiver that the file no longer names, until they are given up.
+  for (const one of [metrics.alertsPending, metrics.alertOldestPending]) one.reset()
   const receivers = [...treasury.receivers.map((one) => one.name), ...pending.map((one) => one.receiver)]
   for (const receiver of new Set(receivers)) {
     const own = pending.find((one) => one.receiver === receiver)

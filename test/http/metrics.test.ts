@@ -1,9 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { TestClock } from "effect/testing"
+import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
 import { exposeMetrics } from "../../src/http/exposeMetrics.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { raise } from "../../src/store/alerts/raise.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { flow, round, states } from "../support/Flow.ts"
+import { noReminders } from "../support/noReminders.ts"
 
 const series = (text: string, name: string): ReadonlyArray<string> =>
   [...text.matchAll(new RegExp(`^cofferer_${name}(?:\\{(.*)\\})? (.*)$`, "gm"))].map(([, labels, value]) =>
@@ -39,6 +42,20 @@ describe("what is scraped", () => {
       ])
       assert.isTrue(series(text, "account_out_of_band_seconds").includes('party="bob",asset="USDT" 0'))
       assert.include(series(text, "assets"), 'status="rejected" 0')
+    }),
+  )
+
+  it.effect("forgets a receiver that the file no longer names, once nothing waits for it", () =>
+    flow(function* (options) {
+      yield* raise("test", { treasury: "flow", author: "ana", at: 0 }, ["gone"])
+      yield* TestClock.adjust("10 minutes")
+      const waiting = yield* exposeMetrics(options.treasury)
+      assert.include(series(waiting, "alerts_pending"), 'receiver="gone" 1')
+      assert.include(series(waiting, "alert_oldest_pending_seconds"), 'receiver="gone" 600')
+      yield* deliverOnce("flow", noReminders)
+      const given = yield* exposeMetrics(options.treasury)
+      for (const name of ["alerts_pending", "alert_oldest_pending_seconds"])
+        assert.deepStrictEqual(series(given, name), ['receiver="log" 0'])
     }),
   )
 
