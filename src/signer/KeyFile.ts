@@ -7,7 +7,7 @@ import {
   randomBytes,
   sign,
 } from "node:crypto"
-import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from "node:fs"
+import { closeSync, constants, fstatSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs"
 import { dirname } from "node:path"
 import * as ed from "@noble/ed25519"
 import { sha512 } from "@noble/hashes/sha2.js"
@@ -150,6 +150,10 @@ export const makeKey = (): NewKey => {
           try {
             writeSync(fd, hex)
             fsyncSync(fd)
+          } catch (error) {
+            // It holds no whole key, and would refuse the next try.
+            rmSync(file, { force: true })
+            throw error
           } finally {
             closeSync(fd)
             seed.fill(0)

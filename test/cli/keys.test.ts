@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import fs, { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { assert, describe, it } from "vitest"
@@ -35,6 +36,25 @@ describe("keys", () => {
     assert.match(treasury.stderr, /sandbox\.yaml {2}not a key file; /)
     const missing = await callCofferer(["keys", "show", join(dir, "nowhere")])
     assert.deepStrictEqual([missing.code, missing.stdout], [3, ""])
+  })
+
+  it("new leaves no file that holds half of a key", async () => {
+    const file = join(tempDir("full"), "key")
+    const { fsyncSync } = fs
+    fs.fsyncSync = () => {
+      throw Object.assign(new Error("no space"), { code: "ENOSPC" })
+    }
+    syncBuiltinESMExports()
+    try {
+      const { code, stderr } = await callCofferer(["keys", "new", file])
+      assert.strictEqual(code, 1)
+      assert.include(stderr, "the key cannot be written (ENOSPC)")
+      assert.isFalse(fs.existsSync(file))
+    } finally {
+      fs.fsyncSync = fsyncSync
+      syncBuiltinESMExports()
+    }
+    assert.strictEqual((await callCofferer(["keys", "new", file])).code, 0)
   })
 
   it("list gives every party and operator with the state of its key file, and no private key", async () => {
