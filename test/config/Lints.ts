@@ -180,7 +180,7 @@ const limits: ReadonlyArray<LintCase> = [
     "denied",
     topUp("keep", "reserve", "hot", "100", "500", here),
     ["transfersPer24h: 0", "transfersPer24h: 1"],
-    /no policy line allows keep to pay/,
+    /policy line 1 allows keep no transfer of TOK reserve -> hot; raise its transfersPer24h/,
     { policy: line("reserve", "hot", "500", "5_000", 0) },
   ),
   wrong(

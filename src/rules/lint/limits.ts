@@ -17,16 +17,17 @@ import {
   triggerPath,
 } from "./Finding.ts"
 
-/** Payments that no policy line allows. */
+/** Payments that no policy line allows, or one that allows no transfer: a line after it would not count. */
 export const denied = (set: RuleSet): ReadonlyArray<Finding> =>
   spotsOf(set).flatMap((spot) => {
     const { rule, subject } = spot
-    const lacking = waysOf(subject).filter(({ from, to }) => {
-      const line = lineFor(set.policy, { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id })
-      return line === undefined || line.transfersPer24h === 0
+    const ways = waysOf(subject).map(({ from, to }) => {
+      const way = { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id }
+      return { from, to, line: lineFor(set.policy, way) }
     })
-    const [first] = lacking
+    const first = ways.find(({ line }) => line === undefined || line.transfersPer24h === 0)
     if (first === undefined) return []
+    const lacking = ways.filter(({ line }) => line === first.line)
     const names = several(lacking.map(({ from, to }) => `${from.name} -> ${to.name}`))
     const to = [...new Set(lacking.map((way) => way.to.name))].join(", ")
     const from = [...new Set(lacking.map((way) => way.from.name))].join(", ")
@@ -36,8 +37,15 @@ export const denied = (set: RuleSet): ReadonlyArray<Finding> =>
         lint: "denied",
         severity: policySeverity(set, rule),
         path: placeOf(spot, first.to.name),
-        message: `no policy line allows ${rule.name} to pay ${subject.asset.symbol} ${names}`,
-        remedy: `allow { ${fields}, perTransfer: …, per24h: …, transfersPer24h: … } in the policy, or remove the rule`,
+        ...(first.line === undefined
+          ? {
+              message: `no policy line allows ${rule.name} to pay ${subject.asset.symbol} ${names}`,
+              remedy: `allow { ${fields}, perTransfer: …, per24h: …, transfersPer24h: … } in the policy, or remove the rule`,
+            }
+          : {
+              message: `policy line ${first.line.line} allows ${rule.name} no transfer of ${subject.asset.symbol} ${names}`,
+              remedy: "raise its transfersPer24h, or remove the rule",
+            }),
       },
     ]
   })
