@@ -52,6 +52,9 @@ export const ackAlert = Effect.fn("Alerts.ack")(function* ({ seq, author, reason
 
 export const silenceAlerts = Effect.fn("Alerts.silenceVerb")(function* (asked: typeof alertBodies.silence.Type) {
   const { seq, millis, reason, author } = asked
+  if (seq !== undefined && (asked.name ?? asked.kind ?? asked.subject) !== undefined) {
+    return problem("an alert's number and --name, --kind or --subject", 400, "the number alone names the alert")
+  }
   const found = seq === undefined ? undefined : yield* showAlert(seq)
   if (seq !== undefined && found === undefined) return unknown(seq)
   const { name = null, kind = null, subject = null } = found ?? asked

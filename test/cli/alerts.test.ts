@@ -62,6 +62,9 @@ describe("the verbs of alerts", () => {
         (yield* call("silence", "--name", "halted", "--reason", "drill")).stderr,
         /no alert has the name halted/,
       )
+      const both = yield* call("silence", "1", "--kind", "health", "--reason", "drill")
+      assert.match(both.stderr, /an alert's number and --name, --kind or --subject; the number alone names the alert/)
+      assert.strictEqual(both.code, 2)
       const silenced = yield* call("silence", "1", "--for", "1h", "--reason", "drill")
       assert.match(
         silenced.stdout,
