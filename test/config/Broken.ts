@@ -86,6 +86,10 @@ const planned = (cron: string): string => `  - name: wages
     schedule: { cron: "${cron}" }
   - name: new-asset`
 
+/** Hours in front of the rules. */
+const hours = (weekdays: string, times: string): string =>
+  `hours:\n  office: { weekdays: ${weekdays}, times: ${times}, location: UTC }\nrules:`
+
 /** A receiver in place of the webhook. */
 const receiver = (title: string, to: string, says: RegExp): Broken =>
   mistake(title, 'desk: { webhook: { url: "https://desk.example/hook" } }', `desk: { ${to} }`, says)
@@ -180,6 +184,24 @@ export const broken: ReadonlyArray<Broken> = [
     planned("0 9 1 * * *"),
     /not a plan: it has 6 fields instead of 5; write minute/,
     2,
+  ),
+  mistake(
+    "a plan without a field",
+    "  - name: new-asset",
+    planned("0 9 1 *"),
+    /"0 9 1 \*" is not a plan: it has 4 fields instead of 5; write minute/,
+    2,
+  ),
+  mistake("hours without a day", "rules:", hours("[]", '"08:00-18:00"'), /weekdays is empty; write at least one/, 1),
+  mistake("hours without a span", "rules:", hours("monday", "[]"), /times is empty; write at least one/, 1),
+  mistake("a sweep from nobody", "from: [hot], to: cold", "from: [], to: cold", /from is empty; write at least one/),
+  mistake("a policy line of nobody", "from: [hot], to: [cold]", "from: [], to: [cold]", /from is empty; write/),
+  mistake(
+    "an asset of no status",
+    "  - name: new-asset",
+    "  - name: news\n    notify: { when: { asset: { asset: USDT, is: [] } } }\n  - name: new-asset",
+    /is is empty; write at least one status/,
+    1,
   ),
   mistake(
     "seconds that no minute has",

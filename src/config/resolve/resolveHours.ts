@@ -119,10 +119,10 @@ const plansOf = (
   location: string,
 ): Result.Result<ReadonlyArray<Plan>, string> => {
   const parts = text.trim().split(/\s+/)
-  // A sixth field would be read as seconds before the minute: "0 9 1 * * *" would pay each day instead of each month.
-  if (parts.length > fields) return Result.fail(`it has ${parts.length} fields instead of ${fields}`)
+  // With the seconds in front, "0 9 1 * * *" would pay each day instead of each month, and "0 9 1 *" once a year.
+  if (parts.length !== fields) return Result.fail(`it has ${parts.length} fields instead of ${fields}`)
   const read = (cron: string) => readCron(`${seconds} ${cron}`, location)
-  const at = parts.length - 3
+  const at = 2
   const days = (parts[at] ?? "").split(",")
   const others = days.filter((day) => day !== last)
   if (others.length === days.length) return Result.map(read(text), (cron) => [{ cron }])

@@ -207,7 +207,6 @@ const resolveCode = (raw: Kind<"code">, base: RuleBase, at: Path, known: KnownNa
     if (names.indexOf(name) < i) report.add(path, `${name} is named twice`, "keep one of the two")
     return partyOf(name, path, parties, report) ?? []
   })
-  if (names.length === 0) report.add([...at, "to"], "nobody is paid", "name at least one party")
   const seen = new Set<string>()
   const accounts = raw.accounts.flatMap((written, i) => {
     const place = [...at, "accounts", i]

@@ -113,8 +113,9 @@ export const isLoopback = (host: string): boolean => {
 
 export const oneOf = <const T extends ReadonlyArray<string>>(...values: T) => Schema.Literals(values)
 
-/** One value or a list of them; `asArray` makes it a list. */
-export const oneOrMany = (schema: Schema.ConstraintDecoder<string>) => Schema.Union([schema, Schema.Array(schema)])
+/** One value or a list of them, which is not empty; `asArray` makes it a list. */
+export const oneOrMany = (schema: Schema.ConstraintDecoder<string>) =>
+  Schema.Union([schema, Schema.Array(schema).check(Schema.isMinLength(1, { expected: "at least one" }))])
 export const asArray = (value: string | ReadonlyArray<string>): ReadonlyArray<string> =>
   typeof value === "string" ? [value] : value
 

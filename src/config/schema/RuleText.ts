@@ -27,6 +27,7 @@ const account = { party: Name, asset: AssetSymbol, balance }
 const sides = (what: string) => exactlyOne(what, ["below", "above"])
 
 const status = oneOf("proposed", "rejected", "pendingListing", "enabled")
+const statuses = Schema.Array(status).check(Schema.isMinLength(1, { expected: "at least one status" }))
 
 const leaves = {
   balance: optional(
@@ -45,7 +46,7 @@ const leaves = {
       above: optional(SignedText),
     }).check(sides("rate")),
   ),
-  asset: optional(Schema.Struct({ asset: AssetSymbol, is: Schema.Union([status, Schema.Array(status)]) })),
+  asset: optional(Schema.Struct({ asset: AssetSymbol, is: Schema.Union([status, statuses]) })),
   stale: optional(Schema.Struct({ party: optional(Name), asset: optional(AssetSymbol), longerThan: DurationText })),
   held: optional(Schema.Struct({ rule: Name, reason: optional(oneOf(...holdReasons)), longerThan: DurationText })),
 }
@@ -119,7 +120,7 @@ const kinds = {
   notify: optional(
     Schema.Struct({
       asset: optional(AssetSymbol),
-      becomes: optional(Schema.Array(status).check(Schema.isMinLength(1, { expected: "at least one status" }))),
+      becomes: optional(statuses),
       when: optional(ConditionText),
       severity: optional(oneOf("page", "ticket", "info")),
     }).check(exactlyOne("notify", ["becomes", "when"])),
@@ -162,7 +163,7 @@ const fields = {
   onNoData: optional(oneOf("hold", "zero")),
   during: optional(Schema.String),
   maintenance: optional(oneOf("hold", "ignore")),
-  inhibitedBy: optional(oneOrMany(Name)),
+  inhibitedBy: optional(Schema.Union([Name, Schema.Array(Name)])),
   mode: optional(oneOf("shadow", "live")),
 }
 

@@ -181,7 +181,8 @@ const worded = (
   if (after !== undefined) return { message: `${name}: ${before}`, remedy: after }
   const ast = "ast" in issue ? (issue.ast as Ast) : {}
   const form = issue._tag === "Filter" ? undefined : formOf(ast)
-  const message = value === "" ? `${name} is empty` : `${name}: ${shown(value, form)} is not valid`
+  const isEmpty = value === "" || (Array.isArray(value) && value.length === 0)
+  const message = isEmpty ? `${name} is empty` : `${name}: ${shown(value, form)} is not valid`
   const literals = literalsOf(ast).filter((each) => each !== "")
   const near = typeof value === "string" && literals.length > 1 ? nearest(value, literals) : undefined
   if (near !== undefined) return { message, remedy: `did you mean "${near}"?` }
