@@ -17,11 +17,13 @@ const forms: ReadonlyArray<readonly [name: string, form: RegExp, remedy: string]
   ["COFFERER_MODE", /^(observe|shadow|live)$/, "write observe, shadow or live"],
 ]
 
-/** Those of tests, and what a container platform sets for a service that is called cofferer. */
+/** Those of tests, and what a container platform sets for a service whose name begins with cofferer. */
 const ignored = (name: string, value: string): boolean =>
   name.startsWith("COFFERER_TEST_") ||
-  name.startsWith("COFFERER_SERVICE_") ||
-  (/^COFFERER_PORT(_|$)/.test(name) && (value.startsWith("tcp://") || /_(PROTO|PORT|ADDR)$/.test(name)))
+  /_SERVICE_(HOST|PORT)(_|$)/.test(name) ||
+  /_PORT_[0-9]+_[A-Z]+_(PROTO|PORT|ADDR)$/.test(name) ||
+  // An address, as a person writes none: a bare port would be meant for COFFERER_LISTEN.
+  (/_PORT(_[0-9]+_[A-Z]+)?$/.test(name) && /^[a-z]+:\/\//.test(value))
 
 /**
  * Reads the COFFERER_ variables: where to run, and how cautiously. Never what may be paid. An unknown one is an error

@@ -317,6 +317,27 @@ describe("wrong calls", () => {
     assert.match(asked.stderr, /no daemon runs in .+\/\.cofferer/)
   })
 
+  it.each(["COFFERER_PORT", "COFFERER_METRICS_PORT"])("a port in %s is refused, since none reads it", async (name) => {
+    const { code, stderr } = await callCofferer(["check", "config/sandbox.yaml"], { env: { [name]: "9464" } })
+    assert.strictEqual(code, 3)
+    assert.include(stderr, `unknown variable ${name}`)
+  })
+
+  it.each(["COFFERER", "COFFERER_METRICS"])("what Kubernetes sets for a service %s is passed over", async (name) => {
+    const env = {
+      [`${name}_SERVICE_HOST`]: "10.96.0.7",
+      [`${name}_SERVICE_PORT`]: "9464",
+      [`${name}_SERVICE_PORT_HTTP`]: "9464",
+      [`${name}_PORT`]: "tcp://10.96.0.7:9464",
+      [`${name}_PORT_9464_TCP`]: "tcp://10.96.0.7:9464",
+      [`${name}_PORT_9464_TCP_PROTO`]: "tcp",
+      [`${name}_PORT_9464_TCP_PORT`]: "9464",
+      [`${name}_PORT_9464_TCP_ADDR`]: "10.96.0.7",
+    }
+    const { code, stderr } = await callCofferer(["check", "config/sandbox.yaml"], { env })
+    assert.deepStrictEqual([code, stderr], [0, ""])
+  })
+
   it("an unknown COFFERER_ variable names the nearest", async () => {
     const { code, stderr } = await callCofferer(["check", "config/sandbox.yaml"], { env: { COFFERER_DATADIR: "x" } })
     assert.strictEqual(code, 3)
