@@ -50,9 +50,9 @@ const pausedText = (
   return `paused ${asked.scope} ${untilText(longest.until)}: another pause lasts longer (${scope}, by ${author}: ${reason})`
 }
 
-/** Halts and pauses still in force, each with the command that ends it. */
+/** Halts and pauses still in force, each cause once, with the command that ends it. */
 const stillText = ({ stillHalted, remedies, stillPaused }: Resumed): ReadonlyArray<string> => [
-  ...stillHalted.map((reason, i) => `still halted: ${reason.replaceAll("_", " ")}; ${remedies[i]}`),
+  ...new Set(stillHalted.map((reason, i) => `still halted: ${reason.replaceAll("_", " ")}; ${remedies[i]}`)),
   ...stillPaused.map(
     ({ scope, reason, author, until }) =>
       `still paused ${untilText(until)}: ${scope}, by ${author}: ${reason}; "cofferer resume --scope ${scope} --reason TEXT"`,

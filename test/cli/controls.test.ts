@@ -48,6 +48,10 @@ describe("pause and resume at the command line", () => {
       yield* (yield* Controls).halt("restored_store", "copied")
       const usdt = yield* resume("--scope", "asset:USDT")
       assert.match(usdt.stdout, /^resumed asset:USDT\nstill halted: restored store; "cofferer recover /)
+      // Two people may halt at once.
+      for (const detail of ["ana", "ben"]) yield* (yield* Controls).halt("operator", detail)
+      const twice = yield* resume("--scope", "party:bob")
+      assert.lengthOf(twice.stderr.match(/still halted: operator/g) ?? [], 1)
     }),
   )
 
