@@ -194,7 +194,8 @@ const loops = ["engine", "submitter", "confirm", "alerts", "health"] as const
 const isWorking = Effect.gen(function* () {
   const now = yield* Clock.currentTimeMillis
   const last = yield* (yield* Metrics).lastSuccess
-  if (!loops.every((loop) => now - (last.get(loop) ?? 0) < stalledMillis)) return false
+  // A time later than now is of a clock that was ahead: it shows nothing of the time since.
+  if (!loops.every((loop) => Math.abs(now - (last.get(loop) ?? 0)) < stalledMillis)) return false
   return yield* Effect.isSuccess(noteWritten)
 })
 

@@ -48,6 +48,22 @@ describe("the heartbeat", () => {
     }).pipe(Effect.provide(layers(`${service.url}/ping/SECRET`)))
   })
 
+  it.effect("is not called for a loop that goes round by a clock ahead only", function* () {
+    const start = 1_800_000_000_000
+    const service = yield* serviceServer
+    yield* Effect.gen(function* () {
+      yield* TestClock.setTime(start + 86_400_000)
+      yield* goRound(all)
+      yield* TestClock.setTime(start)
+      yield* goRound(all.slice(1))
+      yield* beatOnce()
+      assert.lengthOf(service.calls, 0)
+      yield* goRound(all)
+      yield* beatOnce()
+      assert.lengthOf(service.calls, 1)
+    }).pipe(Effect.provide(layers(service.url)))
+  })
+
   it.effect("is not accepted by an error or a redirect, and goes on", function* () {
     yield* TestClock.setTime(1_800_000_000_000)
     const service = yield* serviceServer
