@@ -79,8 +79,9 @@ export const adoptRules = Effect.fnUntraced(function* (
 ) {
   const states = yield* RuleStates
   const settings = yield* Settings
-  const now = yield* Clock.currentTimeMillis
   const read = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
+  // The newest block bounds a clock that is behind: else earlier times would be owed, and those before not told of.
+  const now = Math.max(yield* Clock.currentTimeMillis, millisOf(read))
   const subjects = byKey(rules)
   const replaced = before === undefined ? subjects : byKey(before)
   const plans = plansOf(subjects, mode)
@@ -108,8 +109,7 @@ export const adoptRules = Effect.fnUntraced(function* (
     const isKept = alerting.has(key) || (isSame && replaced.has(key) && !isUnowed && !isUnasked)
     const timed = isKept ? memory : untimed(memory, next !== undefined)
     const isNewPlan = isReplanned && next?.kind === "payout"
-    // The newest block bounds a clock that is behind: else earlier times would be owed.
-    const adopted = isNewPlan ? startedAt(timed, Math.max(now, millisOf(read))) : timed
+    const adopted = isNewPlan ? startedAt(timed, now) : timed
     if (adopted !== memory) yield* states.save(adopted, memory)
   }
   yield* keepPlans(plans)

@@ -288,6 +288,25 @@ describe("a plan that comes into force while our clock is hours ahead", () => {
     )
   }
 
+  it.effect("tells of a time of the plan before it that came while the clock was behind", () =>
+    flow(
+      function* (options, sandbox) {
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.adjust("4 hours")
+        yield* rounds(options, sandbox, 3, new Set(["decide"]))
+        yield* TestClock.setTime(start)
+        const next = yield* replanned(options)
+        yield* TestClock.setTime(start + 241 * minute)
+        yield* Effect.provideService(rounds({ ...options, treasury: next.treasury }, sandbox, 9), CycleConfig, next)
+        assert.deepStrictEqual(yield* wages, [])
+        const [alert, ...others] = yield* told
+        assert.match(alert ?? "", /^ticket .*planned for 2027-01-15T12:00Z, and not decided/)
+        assert.deepStrictEqual(others, [])
+      },
+      { rules: [noon] },
+    ),
+  )
+
   it.effect("pays nothing planned before it where the clock was behind instead", () =>
     flow(
       function* (options, sandbox) {
