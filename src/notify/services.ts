@@ -18,6 +18,8 @@ export interface Post {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body: string
+  /** True if the service judges the times in it by a clock of its own. */
+  readonly isTimed?: true
 }
 
 type HttpKind = Exclude<keyof ReceiverOptions, "name" | "log" | "email" | "command">
@@ -77,14 +79,17 @@ const services: { readonly [K in HttpKind]: Service<Options[K]> } = {
   alertmanager: ({ url, headers, text }, notification, now) => {
     const { treasury, resolves } = notification
     const annotations = { summary: textOf(notification, text), description: textOf(notification, "{detail}") }
+    const end = resolves === undefined ? now + shownMillis(notification) : now
     const alerts = (resolves ?? [notification]).map((alert) => ({
       labels: labelsOf(treasury, alert),
       annotations,
-      startsAt: new Date(alert.at).toISOString(),
-      endsAt: new Date(resolves === undefined ? now + shownMillis(notification) : now).toISOString(),
+      // It refuses what ends before it starts, as an alert may that a clock ahead raised.
+      startsAt: new Date(Math.min(alert.at, end)).toISOString(),
+      endsAt: new Date(end).toISOString(),
     }))
     if (alerts.length === 0) return []
-    return [{ url: under(plain(url), "/api/v2/alerts"), headers: headersOf(headers), body: JSON.stringify(alerts) }]
+    const body = JSON.stringify(alerts)
+    return [{ url: under(plain(url), "/api/v2/alerts"), headers: headersOf(headers), body, isTimed: true }]
   },
 
   slack: ({ url, text }, notification) => {

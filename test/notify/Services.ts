@@ -31,6 +31,8 @@ export const serverAfter = (after: number) =>
         request.on("end", () => {
           const { method = "", url: path = "", headers } = request
           calls.push({ method, path, headers, text, json: text === "" ? undefined : JSON.parse(text) })
+          // Its clock is the test's, not the machine's.
+          response.sendDate = false
           held.push(() => response.writeHead(answer.status, answer.headers).end())
           if (calls.length >= after) for (const one of held.splice(0)) one()
         })

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import type { ReceiverOptions } from "../../src/notify/Channel.ts"
+import type { Notification, ReceiverOptions } from "../../src/notify/Channel.ts"
 import { it } from "../support/it.ts"
 import { allClear, page, sendTo, serverAfter, serviceServer } from "./Services.ts"
 
@@ -87,6 +87,30 @@ describe("a receiver of a service", () => {
         ],
       },
     ])
+  })
+
+  it.effect("fires and resolves an alert of Alertmanager by that one's clock where ours is wrong", function* () {
+    yield* TestClock.setTime(now)
+    const { calls, url, answer } = yield* serviceServer
+    const timesAt = Effect.fnUntraced(function* (theirs: string, notification: Notification) {
+      calls.length = 0
+      answer.headers = { date: theirs }
+      yield* sendTo({ name: "desk", alertmanager: { url: secret(url) } }, notification)
+      return calls.map(({ json }) => {
+        const [alert] = json as ReadonlyArray<{ readonly startsAt: string; readonly endsAt: string }>
+        return [alert?.startsAt, alert?.endsAt].join()
+      })
+    })
+    assert.deepStrictEqual(yield* timesAt("Mon, 30 Nov 2026 12:45:00 GMT", page), [
+      "2026-11-21T12:00:00.000Z,2026-11-29T12:45:00.000Z",
+      "2026-11-21T12:00:00.000Z,2026-12-08T12:45:00.000Z",
+    ])
+    assert.deepStrictEqual(yield* timesAt("Fri, 20 Nov 2026 12:45:00 GMT", allClear), [
+      "2026-11-21T12:00:00.000Z,2026-11-21T12:45:00.000Z",
+      "2026-11-20T12:45:00.000Z,2026-11-20T12:45:00.000Z",
+    ])
+    assert.lengthOf(yield* timesAt("Sat, 21 Nov 2026 12:45:50 GMT", page), 1)
+    assert.lengthOf(yield* timesAt("no time", page), 1)
   })
 
   // developer.pagerduty.com: Events API v2, "Send an alert event".
