@@ -9,6 +9,7 @@ import { isAlert, isPaying, isRehearsed, type PayoutRule, type Rule } from "../r
 import { isRemoved, memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { firstAfter, lastUntil } from "../rules/Schedule.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
+import { idleTimer } from "../rules/SubjectFacts.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { jsonSetting, Settings } from "../store/database/Settings.ts"
@@ -112,7 +113,28 @@ export const adoptRules = Effect.fnUntraced(function* (
     const adopted = isNewPlan ? startedAt(timed, now) : timed
     if (adopted !== memory) yield* states.save(adopted, memory)
   }
+  const remembered = (yield* states.byKey).memories
+  for (const [key, subject] of subjects) {
+    if (subject.kind === "payout" && !remembered.has(key)) yield* states.save(newMemory(subject, now, read), undefined)
+  }
   yield* keepPlans(plans)
+})
+
+/**
+ * Memory of a payout that was never evaluated: it owes what is planned from now on (Unix milliseconds). `read`: time of
+ * the newest block (Unix nanoseconds).
+ */
+const newMemory = ({ rule, name }: Subject, now: number, read: bigint): RuleMemory => ({
+  ...idleTimer,
+  lastObservation: read,
+  rule: rule.name,
+  subject: name,
+  episode: Math.floor(now / 1_000),
+  state: "inactive",
+  reason: "not_due",
+  detail: "it is new",
+  reasonSince: now,
+  decidedAt: now,
 })
 
 /** True if a due time was held under a plan (as written) that is no longer in force: it is not paid. */

@@ -211,6 +211,26 @@ describe("a planned payment of a new rule, before which no block was read", () =
   )
 })
 
+describe("a planned payment of a rule that comes into force just before its time", () => {
+  it.effect("is paid, however late the rule is first evaluated", () =>
+    flow(
+      function* (options, sandbox) {
+        const early = 1_800_000_059_600
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.setTime(early - 3_000)
+        yield* rounds(options, sandbox, 3)
+        const { document, rules } = options.treasury
+        const value: unknown = JSON.parse(JSON.stringify(document.value).replace('"name":"old"', '"name":"wage"'))
+        const next = { treasury: yield* treasuryOf({ ...document, value }), mode: "live" as const }
+        yield* (yield* ConfigInForce).replace(next, writeAtomically(putInForce(next, { detail: "new" }, rules)))
+        yield* Effect.provideService(rounds({ ...options, treasury: next.treasury }, sandbox, 9), CycleConfig, next)
+        assert.deepStrictEqual(yield* wages, ["confirmed"])
+      },
+      { rules: [{ ...wageAt("1 8 15 * *"), name: "old" }] },
+    ),
+  )
+})
+
 describe("a planned payment that was due and held while its rule was on trial", () => {
   it.effect("is not paid once the rule pays, and people hear of it", () =>
     flow(
@@ -270,10 +290,11 @@ describe("a plan that comes into force while our clock is hours ahead", () => {
       { rules: [before] },
     )
 
-  for (const [what, before] of [
+  const plans = [
     ["of a rule that has another plan", noon],
     ["of a new rule", { ...noon, name: "old" }],
-  ] as const) {
+  ] as const
+  for (const [what, before] of plans) {
     it.effect(`tells of a time that came before the clock was right, once: ${what}`, () =>
       misclocked(before, [30, 40], function* () {
         assert.deepStrictEqual(yield* wages, [])
@@ -324,10 +345,12 @@ describe("a plan that comes into force while our clock is hours ahead", () => {
     ),
   )
 
-  it.effect("pays what is planned after the clock was put right", () =>
-    misclocked(noon, [10, 20], function* () {
-      assert.deepStrictEqual(yield* wages, ["confirmed"])
-      assert.deepStrictEqual(yield* told, [])
-    }),
-  )
+  for (const [what, before] of plans) {
+    it.effect(`pays what is planned after the clock was put right: ${what}`, () =>
+      misclocked(before, [10, 20], function* () {
+        assert.deepStrictEqual(yield* wages, ["confirmed"])
+        assert.deepStrictEqual(yield* told, [])
+      }),
+    )
+  }
 })
