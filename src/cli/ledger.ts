@@ -30,10 +30,11 @@ type Reach = Recovered["reach"]
 
 const rowsMax = 20
 
-/** A long history has many pages: the daemon bounds their reading by less. It stops what its caller gives up. */
-const timeoutMillis = 120_000
-/** A comparison waits for blocks, and reads every page there is: a repetition would begin at the first again. */
-const reconcileMillis = 3_600_000
+/**
+ * A long history has many pages, and a comparison waits for blocks. The daemon stops what its caller gives up, and a
+ * repetition would begin at the first page again.
+ */
+const timeoutMillis = 3_600_000
 
 const listText = (listed: Listed): ReadonlyArray<string> => [
   ...(listed.length === 0
@@ -147,7 +148,7 @@ export const reconcile = Command.make(
   "reconcile",
   { ...commonFlags },
   Effect.fn(function* (chosen) {
-    const call = { body: {}, timeoutMillis: reconcileMillis, mayCreate: true }
+    const call = { body: {}, timeoutMillis, mayCreate: true }
     const { body: found } = yield* throughDaemon(chosen, "/api/v1/reconcile", stored, call)
     yield* printResult(chosen.output, found, () => textOf(found))
     const count = found.differences.length

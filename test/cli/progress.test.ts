@@ -78,18 +78,17 @@ describe("long work with a daemon, on a terminal", () => {
   })
 
   it.each([
-    ["adopt --reason looked", 100_000],
-    ["recover --reason looked", 100_000],
-    ["balances rebase hot USDT --reason looked", 100_000],
-    // Two hundred pages of transfers and as many of withdrawals, one a second, for each of four keys.
-    ["reconcile", 45_000 + 4 * 400_000],
-  ] as const)("waits longer for %s than its daemon reads the ledger for it", async (verb, millisMax) => {
+    "adopt --reason looked",
+    "recover --reason looked",
+    "balances rebase hot USDT --reason looked",
+    "reconcile",
+  ])("waits longer for %s than its daemon reads the ledger for it", async (verb) => {
     const home = tempDir("progress")
     const daemon = await startFakeDaemon(home)
     const waits = vi.spyOn(Socket.prototype, "setTimeout")
     try {
       await callCofferer([...verb.split(" "), "--data", home])
-      assert.isAbove(Math.max(...waits.mock.calls.map(([millis]) => millis)), millisMax)
+      assert.isAbove(Math.max(...waits.mock.calls.map(([millis]) => millis)), 3_000_000)
     } finally {
       waits.mockRestore()
       await daemon.close()
