@@ -1,4 +1,4 @@
-import { Cause, Context, Deferred, Effect, Exit, Result, type Scope } from "effect"
+import { Cause, Context, Deferred, Effect, Exit, Fiber, Result, type Scope } from "effect"
 import { GatewayError } from "./GatewayError.ts"
 import type { GatewayReader } from "./GatewayReader.ts"
 
@@ -138,18 +138,20 @@ const severalOf = Effect.fnUntraced(function* <A, R>(asking: Asked, ask: Ask<A, 
     const isDecided = failed.length - aside.length > all.length - quorum
     if (isDecided || answers.length + failed.length >= all.length) Deferred.doneUnsafe(ended, Effect.void)
   }
-  for (const gateway of all) {
+  const fibers = yield* Effect.forEach(all, (gateway) => {
     asked.add(gateway)
     const one = (owed.get(gateway.name) ?? 0) >= owedMax ? owes(gateway.name) : ask(gateway)
-    yield* Effect.forkIn(
+    return Effect.forkIn(
       Effect.onExit(one, (exit) => Effect.sync(() => note(gateway, exit))),
       scope,
     )
-  }
+  })
   yield* Effect.race(
     Deferred.await(ended),
     Effect.andThen(Deferred.await(enough), Effect.race(Deferred.await(ended), Effect.sleep(graceMillis))),
   ).pipe(
+    // One may be a listing of hundreds of pages: it would delay later questions, and count as owed until its end.
+    Effect.onInterrupt(() => Fiber.interruptAll(fibers)),
     Effect.ensuring(
       Effect.sync(() => {
         isOver = true
