@@ -23,7 +23,7 @@ const moneyPath: ReadonlyArray<RegExp> = [
   /^src\/submitter\//,
   /^src\/signer\//,
   /^src\/gateway\/(accepted|agreed|common|quorumGateway|onChain)/,
-  /^src\/store\/(payments\/(Outbox|outbox(Reads|Writes|Rows)|SpendLog|LedgerAudit|Clearance)|network\/ChainState|balances\/Observations)\.ts$/,
+  /^src\/store\/(payments\/(Outbox|outbox(Reads|Writes|Rows)|SpendLog|LedgerAudit|noteListing|Clearance)|network\/ChainState|balances\/Observations)\.ts$/,
   /^src\/store\/(controls\/(Approvals|Controls)|database\/storeErrors)\.ts$/,
   /^src\/engine\/(record|isWanted|submitPayment|Engine|loadRound|snapshot)\.ts$/,
 ]

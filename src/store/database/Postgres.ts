@@ -192,15 +192,18 @@ const connectionOf = (
           Effect.sync(() => writes.note(written)),
         )
   }
-  const execute: SqlConnection.Connection["execute"] = (sql, params, transform) =>
-    statement(sql, params, (at, text, values) =>
-      Effect.map(at.query(text, values), ({ rows }) => (transform ? transform(rows) : rows)),
-    )
+  const running =
+    (prepare: boolean): SqlConnection.Connection["execute"] =>
+    (sql, params, transform) =>
+      statement(sql, params, (at, text, values) =>
+        Effect.map(at.query(text, values, prepare), ({ rows }) => (transform ? transform(rows) : rows)),
+      )
+  const execute = running(true)
   const executeValues: SqlConnection.Connection["executeValues"] = (sql, params) =>
     statement(sql, params, (at, text, values) => at.queryValues(text, values))
   return {
     execute,
-    executeUnprepared: execute,
+    executeUnprepared: running(false),
     executeValues,
     executeValuesUnprepared: executeValues,
     executeRaw: (sql, params) => statement(sql, params, (at, text, values) => at.query(text, values)),

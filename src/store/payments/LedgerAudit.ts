@@ -1,33 +1,20 @@
 import { Array as Arr, Clock, Context, Effect, Layer, Schema } from "effect"
 import type { Attempt } from "../../domain/Attempt.ts"
 import { type Intent, type IntentCommand, intentCommands } from "../../domain/Intent.ts"
-import { readReference } from "../../domain/Reference.ts"
 import { Big, Digits, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
 import { Journal } from "../journal/Journal.ts"
+import {
+  idsMax,
+  ListedRow,
+  type ListedTransfer,
+  listedColumns,
+  makeNote,
+  type SeenListing,
+  type UnrecognizedTransfer,
+} from "./noteListing.ts"
 import { AttemptRow, attemptColumns, toAttempt } from "./outboxRows.ts"
-
-/** A transfer as the ledger lists it, as far as it is kept. */
-export interface ListedTransfer {
-  readonly id: string
-  readonly from: string
-  readonly to: string
-  readonly asset: string
-  readonly amount: bigint
-  readonly reference: string
-  readonly status: string
-  /** Block time of its latest version, Unix nanoseconds. */
-  readonly timestamp: bigint
-  /** True if a quorum of several gateways reports its ends, amount and reference: they replace what fewer reported. */
-  readonly isAgreed?: boolean
-}
-
-/** A transfer of our key that no attempt explains. */
-export interface UnrecognizedTransfer extends ListedTransfer {
-  /** True if its reference carries this installation's tag: another copy of this store signed it. */
-  readonly own: boolean
-}
 
 /** An attempt that came to an end. */
 const EndedRow = Schema.Struct({
@@ -42,137 +29,11 @@ const EndedRow = Schema.Struct({
 })
 export type EndedAttempt = typeof EndedRow.Type
 
-/** Result of one reading of a party's listing. */
-interface SeenListing {
-  readonly party: string
-  readonly cursor: string | undefined
-  readonly transfers: ReadonlyArray<ListedTransfer>
-  readonly isOwn: (reference: string) => boolean
-}
-
 const CursorRow = Schema.Struct({ cursor: Schema.String })
 const IdRow = Schema.Struct({ id: Schema.String })
 const CountRow = Schema.Struct({ n: Schema.Int })
-const ListedRow = Schema.Struct({
-  id: Schema.String,
-  from: Schema.String,
-  to: Schema.String,
-  asset: Schema.String,
-  amount: Digits,
-  reference: Schema.String,
-  status: Schema.String,
-  timestamp: Big,
-  own: Schema.Int,
-})
 const OldestRow = Schema.Struct({ party: Schema.String, oldest: Big })
-const listedColumns = 'id, party AS "from", receiver AS "to", asset, amount, reference, status, timestamp, own'
 const DuplicateRow = Schema.Struct({ intentId: Schema.String, n: Schema.Int })
-
-/** Ids in one statement. */
-const idsMax = 500
-
-/** Stores a listed transfer, or its new status. True if it is new, or if a quorum corrects one not yet acknowledged. */
-const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: UnrecognizedTransfer, knownAs: "ours" | undefined) {
-  const { id, from, to, asset, reference, status, timestamp } = listed
-  const at = yield* Clock.currentTimeMillis
-  const own = listed.own ? 1 : 0
-  const tag = readReference(reference)?.tag ?? null
-  const rows = yield* sql.write`INSERT INTO listed_transfers ${sql.insert({
-    id,
-    party: from,
-    receiver: to,
-    asset,
-    amount: listed.amount.toString(),
-    reference,
-    tag,
-    status,
-    timestamp,
-    own,
-    seen_at: at,
-    known_as: knownAs ?? null,
-    known_at: knownAs === undefined ? null : at,
-  })} ON CONFLICT (id) DO NOTHING RETURNING id`
-  if (rows.length > 0) return true
-  yield* sql.write`UPDATE listed_transfers SET status = ${status}, timestamp = ${timestamp}
-    WHERE id = ${id} AND (status <> ${status} OR timestamp <> ${timestamp})`
-  if (to === "") return false
-  // A movement has no receiver and no reference: without the tag of the listing, the payment would be made again.
-  yield* sql.write`UPDATE listed_transfers SET receiver = ${to}, reference = ${reference}, tag = ${tag}, own = ${own}
-    WHERE id = ${id} AND receiver = ''`
-  if (listed.isAgreed !== true) return false
-  // A single gateway may have left out the tag: the answer of a quorum replaces its own.
-  const amount = listed.amount.toString()
-  const mended = yield* sql.write`UPDATE listed_transfers SET receiver = ${to}, asset = ${asset}, amount = ${amount},
-    reference = ${reference}, tag = ${tag}, own = ${own} WHERE id = ${id} AND (receiver <> ${to} OR asset <> ${asset}
-    OR amount <> ${amount} OR reference <> ${reference}) RETURNING known_as AS "knownAs"`
-  return mended.some(({ knownAs }) => knownAs === null)
-})
-
-/** Stores an unrecognized transfer and its journal entry; false if it is stored already. */
-const insertUnrecognized = Effect.fnUntraced(function* (
-  sql: Sql,
-  journal: Journal["Service"],
-  transfer: UnrecognizedTransfer,
-) {
-  const { id, from, to, asset, amount, reference, status, timestamp } = transfer
-  if (!(yield* insertListed(sql, transfer, undefined))) return false
-  const own = transfer.own ? 1 : 0
-  yield* journal.append({
-    kind: "stranger",
-    subject: id,
-    body: { from, to, asset, amount, reference, status, timestamp, own },
-  })
-  return true
-})
-
-const insertExecution = Effect.fnUntraced(function* (sql: Sql, transferId: string, timestamp: bigint) {
-  const at = yield* Clock.currentTimeMillis
-  yield* sql.write`INSERT INTO executions ${sql.insert({ transfer_id: transferId, timestamp, seen_at: at })}
-    ON CONFLICT DO NOTHING`
-})
-
-const attemptsOf = Effect.fnUntraced(function* (sql: Sql, transfers: ReadonlyArray<ListedTransfer>) {
-  const found = new Map<string, Attempt>()
-  const ids = transfers.map(({ id }) => id)
-  for (const part of Arr.chunksOf(ids, idsMax)) {
-    const rows =
-      yield* sql`SELECT ${sql.literal(attemptColumns)} FROM attempts WHERE transfer_id IN ${sql.in(part)}`.pipe(
-        rowsOf(AttemptRow, "LedgerAudit.note"),
-      )
-    for (const row of rows) found.set(row.transferId, toAttempt(row))
-  }
-  return found
-})
-
-const note = Effect.fnUntraced(function* (
-  sql: Sql,
-  journal: Journal["Service"],
-  { party, cursor, transfers, isOwn }: SeenListing,
-) {
-  const known = yield* attemptsOf(sql, transfers)
-  /** Unrecognized transfers that were not seen before. */
-  const unrecognized: Array<UnrecognizedTransfer> = []
-  /** Attempts of ours that the listing shows as done. */
-  const done: Array<Attempt> = []
-  for (const transfer of transfers) {
-    const attempt = known.get(transfer.id)
-    const listed = { ...transfer, own: isOwn(transfer.reference) }
-    if (attempt === undefined) {
-      if (yield* insertUnrecognized(sql, journal, listed)) unrecognized.push(listed)
-      continue
-    }
-    yield* insertListed(sql, listed, "ours")
-    if (transfer.status !== "done") continue
-    yield* insertExecution(sql, transfer.id, transfer.timestamp)
-    done.push(attempt)
-  }
-  if (cursor !== undefined) {
-    const at = yield* Clock.currentTimeMillis
-    yield* sql.write`INSERT INTO transfer_cursors ${sql.insert({ party, cursor, read_at: at })}
-      ON CONFLICT (party) DO UPDATE SET cursor = excluded.cursor, read_at = excluded.read_at`
-  }
-  return { unrecognized, done }
-})
 
 const toListed = (rows: ReadonlyArray<typeof ListedRow.Type>): ReadonlyArray<UnrecognizedTransfer> =>
   rows.map((row) => ({ ...row, own: row.own === 1 }))
@@ -184,6 +45,7 @@ const makeListings = (
   rememberedOldest = memoryOf<ReadonlyMap<string, bigint>>("listed_transfers"),
   rememberedExecutions = memoryOf<number>("executions"),
   rememberedTags = memoryOf<ReadonlyArray<UnrecognizedTransfer>>("listed_transfers", "attempts"),
+  { note, noteExecution } = makeNote(sql, journal),
 ) => ({
   /** Where the next reading of the party's listing begins, "": at its beginning; undefined before the first. */
   cursor: (party: string) =>
@@ -200,10 +62,10 @@ const makeListings = (
    * Stores the listed transfers with their present status and, if given, the cursor, together. A transfer of an attempt
    * of this store counts as an execution where it is done; any other is unrecognized.
    */
-  note: (seen: SeenListing) => note(sql, journal, seen).pipe(sql.change("LedgerAudit.note")),
+  note: (seen: SeenListing) => note(seen).pipe(sql.change("LedgerAudit.note")),
   /** Notes that the attempt was done in the block of this time (Unix nanoseconds); a second time changes nothing. */
   noteExecution: (transferId: string, timestamp: bigint) =>
-    insertExecution(sql, transferId, timestamp).pipe(sql.change("LedgerAudit.noteExecution")),
+    noteExecution(transferId, timestamp).pipe(sql.change("LedgerAudit.noteExecution")),
   /** Number of blocks in which the attempt was seen as done. */
   countExecutions: (transferId: string) =>
     rememberedExecutions(

@@ -18,7 +18,8 @@ import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { Signals } from "../../store/database/Signals.ts"
 import { Journal } from "../../store/journal/Journal.ts"
-import { LedgerAudit, type ListedTransfer, type UnrecognizedTransfer } from "../../store/payments/LedgerAudit.ts"
+import { LedgerAudit } from "../../store/payments/LedgerAudit.ts"
+import type { ListedTransfer, UnrecognizedTransfer } from "../../store/payments/noteListing.ts"
 import { SpendLog } from "../../store/payments/SpendLog.ts"
 
 /**
@@ -39,10 +40,11 @@ export const countSpends = Effect.fn("Reconcile.countSpends")(function* (payment
   for (const payment of spent) {
     const { id, from, to, asset: assetId, amount } = payment
     const spentAt = Math.min(latest, spentAtOf(payment))
+    if (spentAt <= since) continue
     const intentId = `transfer ${id}`
     const earlier = yield* spends.attempts(intentId)
     const last = earlier.at(-1)
-    if (spentAt <= since || (last?.amount === amount && last.to === to && last.assetId === assetId)) continue
+    if (last?.amount === amount && last.to === to && last.assetId === assetId) continue
     // If a gateway shows other terms than before, the last ones count, like the last attempt of an intent.
     const signed = { digest: "", signature: "", policy: "", line: 0, intentId, k: earlier.length + 1 }
     yield* spends.record({ ...signed, from, to, assetId, amount, spentAt })
@@ -89,7 +91,7 @@ export const recordListing = Effect.fnUntraced(function* (party: string, listing
       const { unrecognized, done } = yield* audit.note({ party, cursor, transfers, isOwn })
       yield* haltOnUnrecognized(installation, unrecognized)
       yield* countSpends(unrecognized)
-      for (const attempt of done) yield* judgeDone(attempt)
+      for (const { attempt, executions } of done) yield* judgeDone(attempt, executions)
     }),
   )
 })
@@ -121,11 +123,10 @@ export const haltOnUnrecognized = Effect.fnUntraced(function* (
  * blocks it executed twice, or the gateway errs about times: a count of the ledger's movements decides. Returns true if
  * that count is needed.
  */
-const judgeDone = Effect.fnUntraced(function* (attempt: Attempt) {
-  const audit = yield* LedgerAudit
+const judgeDone = Effect.fnUntraced(function* (attempt: Attempt, executions: number) {
   yield* haltOnSecondExecution(attempt, 1)
-  if ((yield* audit.countExecutions(attempt.transferId)) <= 1) return false
-  yield* audit.watch(attempt)
+  if (executions <= 1) return false
+  yield* (yield* LedgerAudit).watch(attempt)
   return true
 })
 
@@ -134,7 +135,8 @@ export const noteExecution = Effect.fn("Reconcile.execution")(function* (attempt
   const audit = yield* LedgerAudit
   yield* audit.noteExecution(attempt.transferId, timestamp)
   // The movements are counted by the loop that compares the ledger: at once, not at its next turn.
-  if (yield* judgeDone(attempt)) yield* (yield* Signals).wake("reconcile")
+  if (yield* judgeDone(attempt, yield* audit.countExecutions(attempt.transferId)))
+    yield* (yield* Signals).wake("reconcile")
 })
 
 /** Halts where an attempt executed more often than once, or executed although it was settled as not executed. */

@@ -1,0 +1,93 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Tracer } from "effect"
+import { Database } from "../../src/store/database/Database.ts"
+import { Journal } from "../../src/store/journal/Journal.ts"
+import { LedgerAudit } from "../../src/store/payments/LedgerAudit.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { itWith } from "../support/it.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
+import { testStore } from "../support/TestStore.ts"
+
+const it = itWith(() => testStore().layer())
+
+const { fromKey: from, toKey: to } = intentOf("1").payment
+const idOf = (n: number) => n.toString(16).padStart(64, "0")
+const transferOf = (id: string, more: { readonly status?: string; readonly reference?: string } = {}) => {
+  const terms = { from, to, asset: "aa".repeat(32), amount: 5n, reference: "", status: "done", timestamp: 7n }
+  return { id, ...terms, ...more }
+}
+
+const signedBefore = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const intent = intentOf("1")
+  yield* outbox.record(intent)
+  const attempt = attemptOf(intent, 1)
+  yield* outbox.persist(yield* outbox.move(intent, "reserved", { detail: "permitted" }), attempt)
+  return attempt
+})
+
+const note = Effect.fnUntraced(function* (transfers: ReadonlyArray<ReturnType<typeof transferOf>>) {
+  const { write } = yield* Database
+  const { note: noted } = yield* LedgerAudit
+  return yield* write(noted({ party: from, cursor: undefined, transfers, isOwn: () => false }))
+})
+
+/** Statements that the act sends. */
+const counted = Effect.fnUntraced(function* <A, E, R>(act: Effect.Effect<A, E, R>) {
+  let statements = 0
+  const tracer = Tracer.make({
+    span: (made) => {
+      if (made.kind === "client") statements++
+      return new Tracer.NativeSpan(made)
+    },
+  })
+  const answer = yield* act.pipe(Effect.withTracerEnabled(true), Effect.provideService(Tracer.Tracer, tracer))
+  return { answer, statements }
+})
+
+/** Numbers that change with each write of these tables. */
+const versions = Effect.map(Database, ({ versionWithin }) =>
+  ["listed_transfers", "executions", "journal"].map(versionWithin),
+)
+
+describe("a listing of many transfers", () => {
+  it.effect("costs a few statements, and writes none where nothing is new", function* () {
+    const { transferId } = yield* signedBefore
+    const foreign = Array.from({ length: 500 }, (_, n) => transferOf(idOf(n)))
+    const listing = [...foreign, transferOf(transferId)]
+    const first = yield* counted(note(listing))
+    assert.deepStrictEqual(
+      first.answer.unrecognized.map(({ id }) => id),
+      foreign.map(({ id }) => id),
+    )
+    const before = yield* versions
+    const { seq } = yield* (yield* Journal).head
+    const again = yield* counted(note(listing))
+    assert.deepStrictEqual(yield* versions, before, "no row is written")
+    assert.strictEqual((yield* (yield* Journal).head).seq, seq)
+    assert.deepStrictEqual(again.answer.unrecognized, [])
+    assert.isAbove(again.statements, 0, "statements are seen")
+    assert.isAtMost(again.statements, 10)
+    assert.isAtMost(first.statements, 40)
+  })
+
+  it.effect("stores the last state of a transfer that is listed twice", function* () {
+    const { transferId } = yield* signedBefore
+    const [pending, done] = [transferOf(idOf(1), { status: "pending" }), transferOf(idOf(1))]
+    const first = yield* note([pending, done, transferOf(transferId), { ...transferOf(transferId), timestamp: 9n }])
+    assert.deepStrictEqual(first.unrecognized, [{ ...pending, own: false }])
+    assert.deepStrictEqual(
+      first.done.map(({ executions }) => executions),
+      [2, 2],
+      "seen in two blocks",
+    )
+    const { countExecutions, unacknowledged } = yield* LedgerAudit
+    const statuses = Effect.map(unacknowledged, (all) => all.map(({ status }) => status))
+    assert.strictEqual(yield* countExecutions(transferId), 2)
+    assert.deepStrictEqual(yield* statuses, ["done"])
+    yield* note([pending, done])
+    assert.deepStrictEqual(yield* statuses, ["done"])
+    yield* note([done, pending])
+    assert.deepStrictEqual(yield* statuses, ["pending"])
+  })
+})
