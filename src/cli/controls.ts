@@ -34,7 +34,7 @@ const Paused = Schema.Struct({ longest: Schema.NullOr(PauseInForce) })
 
 interface Resumed {
   readonly stillHalted: ReadonlyArray<string>
-  /** Of these halts, in their order. */
+  /** The command that ends each of these halts, in their order. */
   readonly remedies: ReadonlyArray<string>
   readonly stillPaused: ReadonlyArray<PauseInForce>
 }

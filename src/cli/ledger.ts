@@ -195,7 +195,7 @@ const backfillFlags = {
 
 const readers = { past: "the daemon has read", now: "the daemon reads", next: "the next daemon reads" }
 
-/** Who reads the requested past. On a terminal, draws the daemon's progress until it has read, or stops. */
+/** The reader of the requested past. On a terminal, draws the daemon's progress until it has read, or stops. */
 const readerOf = Effect.fnUntraced(function* (dataDir: string, since: string) {
   const { progress } = yield* ProcessContext
   if (progress === undefined) return readers.now

@@ -195,8 +195,8 @@ export const noteStarted = Effect.fn("Config.started")(function* () {
   yield* setHashMetrics(inForce)
   yield* writeAtomically(keepStops(treasury))
   const weaker = yield* weakerIn(inForce)
-  const { isEnough, by } = yield* approvalOfTerms(inForce, inForce)
-  if (weaker.length > 0 && !isEnough) {
+  const approval = weaker.length === 0 ? undefined : yield* approvalOfTerms(inForce, inForce)
+  if (approval?.isEnough === false) {
     const change = changedGateways(treasury)
     yield* writeAtomically(
       Effect.flatMap(change, (one) =>
@@ -218,7 +218,7 @@ export const noteStarted = Effect.fn("Config.started")(function* () {
     yield* started(inForce, entry)
     yield* endTermsHalt("what the file permits is in force")
     yield* endRefusal(treasury.name)
-    yield* pageOnWeaker(inForce, weaker, `approved by ${by.join(" and ")}`)
+    if (approval !== undefined) yield* pageOnWeaker(inForce, weaker, `approved by ${approval.by.join(" and ")}`)
   })
   yield* writeAtomically(write)
 })

@@ -50,7 +50,7 @@ const reasonSinceOf = (
   reason: RuleMemory["reason"],
   { before, now }: { readonly before: RuleMemory | undefined; readonly now: number },
 ): number => {
-  // What is planned before a payout sees a balance is told from its first evaluation on, whatever holds it meanwhile.
+  // Alerts name the times before a payout sees a balance, from its first evaluation on, whatever stops it meanwhile.
   if (kind === "payout" && before?.episode === 0) return before.reasonSince
   return before !== undefined && before.reason === reason ? Math.min(before.reasonSince, now) : now
 }

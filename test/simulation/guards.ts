@@ -183,8 +183,8 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     edits: [
       {
         file: "http/reload.ts",
-        source: "  if (weaker.length > 0 && !isEnough) {",
-        instead: "  if (weaker.length < 0 && !isEnough) {",
+        source: "  if (approval?.isEnough === false) {",
+        instead: "  if (approval === undefined && weaker.length > 0) {",
       },
     ],
   },
