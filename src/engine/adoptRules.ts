@@ -81,7 +81,7 @@ export const adoptRules = Effect.fnUntraced(function* (
   const states = yield* RuleStates
   const settings = yield* Settings
   const read = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
-  // The newest block bounds a clock that is behind: else a new plan owes earlier times, and alerts lack those of the old.
+  // The newest block bounds a clock that is behind: else a new plan owes earlier times, and alerts lack the old one's.
   const now = Math.max(yield* Clock.currentTimeMillis, millisOf(read))
   const subjects = byKey(rules)
   const replaced = before === undefined ? subjects : byKey(before)
