@@ -5,6 +5,7 @@ import { ConfigInForce } from "../../config/ConfigInForce.ts"
 import { type Alert, alertOf, overOf } from "../../domain/alerts/Alert.ts"
 import { markUnknown } from "../../http/exposeMetrics.ts"
 import { outageAnswers, type Surface } from "../../http/StatusServer.ts"
+import { HeadlineSink } from "../../http/watchHealth.ts"
 import { type DaemonOptions, daemonLayer, databaseLayer, type Machine } from "../../layers.ts"
 import { type AlertIdentity, NotifyError, type SendResult } from "../../notify/Channel.ts"
 import { Notifier } from "../../notify/Notifier.ts"
@@ -33,6 +34,7 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
   run: (options: DaemonOptions) => Effect.Effect<A, E, R>,
 ) {
   const metrics = yield* Metrics
+  const noteHeadline = yield* HeadlineSink
   metrics.storeWritable.set(1)
   yield* outliveSignals(given)
   let options = given
@@ -81,10 +83,13 @@ export const outlastOutages = Effect.fnUntraced(function* <A, E, R>(
     metrics.storeWritable.set(0)
     markUnknown(metrics, options.treasury)
     const remedy = remedyOf(options, error)
+    const page = alertOf("store_unwritable", { reason: error.message, remedy })
     yield* logEvent("database not writable", { reason: error.message, remedy })
     const probes = surface.serve(outageAnswers(options.treasury.name, error.message, remedy)).pipe(
       Effect.flatMap(({ announce }) => announce),
       Effect.catchTag("ListenError", ({ message }) => logEvent("page not listening", { reason: message })),
+      // A list of several treasuries shows one with a surface as healthy.
+      Effect.tap(() => Effect.sync(() => noteHeadline({ severity: "bad", text: page.detail }))),
     )
     const waiting = Effect.raceFirst(untilWritable(options, isMade, error), pageHourly(error, known))
     yield* Effect.forkScoped(logOutageOnSignal(error.message)).pipe(
