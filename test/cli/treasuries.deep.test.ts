@@ -209,3 +209,58 @@ describe("several treasuries in one process", () => {
     assert.match(String(detail), /files {2}has no treasury: nothing is watched or paid; put NAME.yaml there/)
   })
 })
+
+describe("treasuries of one process that do not run", () => {
+  const dir = tempDir("treasuries-down")
+  const file = (name: string, mode = "observe") =>
+    writeFileSync(
+      join(dir, `${name}.yaml`),
+      `version: 1\nname: ${name}\nmode: ${mode}\nnetwork: { chainId: c-1, gateways: { node: "http://127.0.0.1:9" } }\n`,
+    )
+  const data = (name: string) => join(dir, ".data", name)
+  let daemon: Here
+  let page: string
+  const lineOf = (treasury: string, msg: string) =>
+    daemon.line((line) => line["treasury"] === treasury && line["msg"] === msg)
+
+  beforeAll(async () => {
+    writeFileSync(join(dir, "daemon.yaml"), 'version: 1\nlisten: "127.0.0.1:0"\ndataDir: .data\n')
+    file("broken", "no mode")
+    file("runs")
+    file("waits")
+    // No database can be opened there.
+    for (const one of [join(dir, ".data"), data("waits"), join(data("waits"), "cofferer.db")]) {
+      mkdirSync(one, { mode: 0o700 })
+    }
+    daemon = startHere(["run", dir, "--output", "json"])
+    page = urlOf(await daemon.line(lineWith("page listening")))
+    await Promise.all([
+      lineOf("broken", "treasury ended"),
+      lineOf("runs", "daemon starting"),
+      lineOf("waits", "alert raised"),
+    ])
+  })
+
+  afterAll(async () => {
+    await daemon.stop()
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  it("are listed as bad while their store takes no writes", async () => {
+    const list = (await json(`${page}/api/v1/treasuries`)) as ReadonlyArray<Record<string, string>>
+    const found = list.find(({ name }) => name === "waits")
+    assert.containSubset(found, { state: "running", severity: "bad" })
+    assert.match(found!["text"]!, /^nothing is decided, signed or sent: .*unable to open database file; free space/)
+  })
+
+  it("are halted by SIGUSR2 as those that run", async () => {
+    process.emit("SIGUSR2", "SIGUSR2")
+    for (const name of ["broken", "runs", "waits"]) {
+      await lineOf(name, "HALT file written")
+      assert.strictEqual(readFileSync(join(data(name), "HALT"), "utf8"), "the signal SIGUSR2\n")
+    }
+    file("broken")
+    hangUp()
+    await lineOf("broken", "signing halted")
+  })
+})

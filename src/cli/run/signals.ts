@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events"
 import { Cause, Context, Effect, Exit, Option, Queue, type Scope } from "effect"
 import { readHaltFile, writeHaltFile } from "../../config/files.ts"
+import type { ConfigError } from "../../config/yaml/ConfigError.ts"
 import { reloadConfig } from "../../http/reload.ts"
 import type { DaemonOptions } from "../../layers.ts"
 import { haltSigning } from "../../store/controls/Controls.ts"
@@ -74,7 +75,7 @@ export const logOutageOnSignal = (reason: string) =>
 const bySignal = "the signal SIGUSR2"
 
 /** Stores a halt for whichever process runs the treasury. Returns false if it could not be stored. */
-const haltShared = Effect.fnUntraced(function* (options: DaemonOptions) {
+export const haltShared = Effect.fnUntraced(function* (options: DaemonOptions) {
   const done = yield* Effect.exit(asGuest(options, haltSigning("operator", bySignal)))
   if (Exit.isSuccess(done)) return true
   const event = { reason: String(Cause.squash(done.cause)), remedy: '"cofferer halt --reason TEXT"' }
@@ -82,30 +83,34 @@ const haltShared = Effect.fnUntraced(function* (options: DaemonOptions) {
   return false
 })
 
-/**
- * SIGUSR2 halts. On PostgreSQL it stores the halt, which binds every process; on SQLite, or if that fails, it writes
- * the HALT file, which needs no store.
- */
-export const haltOnSignal = (options: DaemonOptions) => {
-  const { dataDir, postgresUrlFile } = options
-  return atSignal(
+/** Halts by the HALT file, which needs no store. */
+export const haltByFile = Effect.fnUntraced(function* (dataDir: string) {
+  if ((yield* readHaltFile(dataDir)) === undefined) yield* writeHaltFile(dataDir, bySignal)
+  yield* logEvent("HALT file written", { dataDir, reason: bySignal })
+})
+
+/** Halts by `halt` at each SIGUSR2. */
+export const haltOnSignalBy = <R>(halt: Effect.Effect<void, ConfigError, R>) =>
+  atSignal(
     "SIGUSR2",
-    Effect.gen(function* () {
-      if (postgresUrlFile !== undefined && (yield* haltShared(options))) return
-      if ((yield* readHaltFile(dataDir)) === undefined) yield* writeHaltFile(dataDir, bySignal)
-      yield* logEvent("HALT file written", { dataDir, reason: bySignal })
-    }).pipe(
-      Effect.catch(({ message }) =>
-        logEvent(
-          "HALT file not written",
-          { reason: message, remedy: '"cofferer halt --reason TEXT"' },
-          { severity: "page" },
-        ),
+    Effect.catch(halt, ({ message }) =>
+      logEvent(
+        "HALT file not written",
+        { reason: message, remedy: '"cofferer halt --reason TEXT"' },
+        { severity: "page" },
       ),
     ),
     "HALT file not written",
   )
-}
+
+/** SIGUSR2 halts: on PostgreSQL by the store, which binds every process; on SQLite, or if that fails, by the file. */
+export const haltOnSignal = (options: DaemonOptions) =>
+  haltOnSignalBy(
+    Effect.gen(function* () {
+      if (options.postgresUrlFile !== undefined && (yield* haltShared(options))) return
+      yield* haltByFile(options.dataDir)
+    }),
+  )
 
 /**
  * Listens to signals for the daemon's whole life, also while its store takes no writes: SIGUSR2 halts; SIGUSR1, and

@@ -5,6 +5,7 @@ import { HttpClient } from "effect/http"
 import {
   clashesOf,
   type DaemonConfig,
+  dataDirIn,
   nameProblem,
   noTreasury,
   sharedAccounts,
@@ -18,6 +19,7 @@ import { secureDataDir } from "../../config/ownFiles.ts"
 import { parseListen } from "../../config/schema/Fields.ts"
 import type { Treasury } from "../../config/Treasury.ts"
 import { ConfigError, configProblem, formatProblem } from "../../config/yaml/ConfigError.ts"
+import { storeDirIn } from "../../config/yaml/readSources.ts"
 import { shellWord } from "../../domain/text.ts"
 import { GatewayPool } from "../../gateway/GatewayPool.ts"
 import { noteAddress, ownAddress, type Surface, type SurfaceAnswers, withServices } from "../../http/StatusServer.ts"
@@ -30,10 +32,10 @@ import type { LeaseHolder } from "../../store/database/Connections.ts"
 import { CommandFlags, logEvent } from "../../telemetry/Logging.ts"
 import { fleetMetrics, mergeMetrics } from "../../telemetry/Metrics.ts"
 import { failWith } from "../common/output.ts"
-import { type Chosen, chosenIn, daemonIn } from "../common/setup.ts"
+import { type Chosen, chosenIn, daemonIn, setup } from "../common/setup.ts"
 import { checkedSetup, storeText } from "./checkedSetup.ts"
 import { loggingLayer } from "./logging.ts"
-import { onHangup, ProcessSignals, passSignals } from "./signals.ts"
+import { haltByFile, haltOnSignalBy, haltShared, onHangup, ProcessSignals, passSignals } from "./signals.ts"
 import { tracingLayer } from "./tracing.ts"
 import { runTreasury } from "./treasury.ts"
 import { listAnswers, mountedAt } from "./treasuryList.ts"
@@ -197,6 +199,7 @@ const healthyNanos = 60_000_000_000n
 /** Runs a treasury, and again whenever it ends: after 1 s, doubling to 60 s, with jitter. Its files are read anew. */
 const keepRunning = (entry: TreasuryEntry, host: TreasuryHost) =>
   Effect.gen(function* () {
+    yield* Effect.forkScoped(haltOnSignalBy(haltWhileDown(entry, host)))
     let wait = restartMillisMin
     for (;;) {
       const begun = yield* Clock.monotonicTimeNanos
@@ -210,7 +213,19 @@ const keepRunning = (entry: TreasuryEntry, host: TreasuryHost) =>
       yield* Effect.sleep(Math.round(wait * (0.8 + (yield* Random.next) * 0.4)))
       wait = Math.min(restartMillisMax, wait * 2)
     }
-  }).pipe(Effect.annotateLogs({ treasury: entry.name }), Effect.provideService(ProcessSignals, host.hub))
+  }).pipe(Effect.scoped, Effect.annotateLogs({ treasury: entry.name }), Effect.provideService(ProcessSignals, host.hub))
+
+/** Halts a treasury whose run has ended or has not begun, and so hears no signal: it would start again, and pay. */
+const haltWhileDown = Effect.fnUntraced(function* (entry: TreasuryEntry, { states, config }: TreasuryHost) {
+  const known = states.get(entry.name)
+  if (known?.file === entry.file && !isDown(known)) return
+  // Its files, or the directory, may be what is wrong.
+  const dataDir = storeDirIn([entry.file]) ?? dataDirIn(config, entry.name)
+  yield* Effect.ignore(secureDataDir(dataDir))
+  yield* haltByFile(dataDir)
+  const found = Option.getOrUndefined(yield* Effect.option(setup(chosenIn(config, entry))))
+  if (found?.postgresUrlFile !== undefined) yield* haltShared(found)
+})
 
 const reasonOf = (exit: Exit.Exit<unknown, { readonly message: string }>): string => {
   if (Exit.isSuccess(exit)) return "it ended by itself"
