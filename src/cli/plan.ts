@@ -3,7 +3,7 @@ import { resolve } from "node:path"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import type { InForce } from "../config/ConfigInForce.ts"
-import { lowerMode } from "../config/Environment.ts"
+import { modeAtStart } from "../config/Environment.ts"
 import { loadTreasury } from "../config/Treasury.ts"
 import { secondText, timeText } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
@@ -126,7 +126,7 @@ const stored = Effect.fnUntraced(function* (found: Setup, isNamed: boolean) {
   const treasury = isOther ? yield* loadTreasury(defaultFile) : undefined
   const inForce: InForce | undefined = treasury && {
     treasury,
-    mode: lowerMode(treasury.mode, found.environment.mode),
+    mode: yield* modeAtStart(treasury.mode),
   }
   return yield* planOf({ plan: found, inForce, asLastSeen: true })
 })

@@ -45,8 +45,6 @@ export const readEnvironment = (env: Readonly<Record<string, string | undefined>
       listen: env["COFFERER_LISTEN"],
       metrics: env["COFFERER_METRICS"],
       logLevel: env["COFFERER_LOG_LEVEL"],
-      /** Can lower the mode of the file, never raise it. */
-      mode: modes.find((mode) => mode === env["COFFERER_MODE"]),
     })
   })
 
@@ -65,9 +63,12 @@ export const needCertificates = (
       )
     : Effect.void
 
-/** The more cautious of the two: the environment can make it safer, never richer. */
-export const lowerMode = (file: Mode, environment: Mode | undefined): Mode =>
-  environment !== undefined && modes.indexOf(environment) < modes.indexOf(file) ? environment : file
+/** The mode of a start: that of the file, or a more cautious one of the environment, which can make it safer only. */
+export const modeAtStart = (file: Mode): Effect.Effect<Mode> =>
+  Effect.map(ProcessContext, ({ env }) => {
+    const lower = modes.find((mode) => mode === env["COFFERER_MODE"])
+    return lower !== undefined && modes.indexOf(lower) < modes.indexOf(file) ? lower : file
+  })
 
 /** Surroundings of the process. Tests that run a command within their own process replace them. */
 export interface ProcessContext {

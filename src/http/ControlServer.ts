@@ -5,6 +5,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Schema } from "effect"
 import { HttpIncomingMessage, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
+import { modeAtStart } from "../config/Environment.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { configProblem } from "../config/yaml/ConfigError.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
@@ -195,7 +196,7 @@ const BackfillBody = Schema.Struct({ since: Schema.String.check(Schema.isPattern
 const plan = Effect.fnUntraced(function* (inForce: ControlServerOptions, { files }: typeof PlanBody.Type) {
   const loaded = yield* loadAsked(files)
   if ("problem" in loaded) return refusal(400, loaded.problem, loaded.remedy)
-  const changed = { treasury: loaded.treasury, mode: inForce.mode }
+  const changed = { treasury: loaded.treasury, mode: yield* modeAtStart(loaded.treasury.mode) }
   return json(yield* planOf({ plan: changed, inForce, asLastSeen: false }))
 })
 

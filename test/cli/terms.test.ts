@@ -111,3 +111,28 @@ describe("terms accept", () => {
     ),
   )
 })
+
+describe("plan", () => {
+  it.effect("says that a restart halts where the daemon runs in shadow and the file is live again", () =>
+    halted({}, ({ options, run }) =>
+      Effect.gen(function* () {
+        const planned = yield* run("plan")
+        assert.deepStrictEqual([planned.code, planned.stderr], [8, "cofferer: a restart with this file would halt\n"])
+        assert.match(planned.stdout, /^\S+ {2}mode live, /)
+        assert.match(planned.stdout, /^HALT +a restart with this file halts all signing.* 300 each, before 200/m)
+      }).pipe(
+        Effect.provide(
+          Effect.gen(function* () {
+            const { file, document } = options.treasury
+            writeFileSync(file, document.text.replace("mode: live", "mode: shadow"))
+            const treasury = yield* loadTreasury(file)
+            writeFileSync(file, document.text)
+            const shadow = { ...options, treasury, mode: "shadow" as const }
+            return layerControl(shadow).pipe(Layer.provideMerge(storeOf(shadow)))
+          }).pipe(Layer.unwrap),
+          { local: true },
+        ),
+      ),
+    ),
+  )
+})

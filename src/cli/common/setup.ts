@@ -13,7 +13,7 @@ import {
   type TreasuryEntry,
   treasuriesIn,
 } from "../../config/DaemonFile.ts"
-import { lowerMode, ProcessContext, readEnvironment } from "../../config/Environment.ts"
+import { modeAtStart, ProcessContext, readEnvironment } from "../../config/Environment.ts"
 import { parseListen } from "../../config/schema/Fields.ts"
 import { loadTreasury, type Treasury } from "../../config/Treasury.ts"
 import { ConfigError, formatProblem } from "../../config/yaml/ConfigError.ts"
@@ -174,7 +174,7 @@ export const setup = Effect.fnUntraced(function* (given: Chosen) {
   return {
     treasury,
     environment,
-    mode: lowerMode(treasury.mode, environment.mode),
+    mode: yield* modeAtStart(treasury.mode),
     dataDir: resolve(dataDir),
     postgresUrlFile: treasury.postgresUrlFile ?? chosen.sharedUrlFile,
     listen: environment.listen === undefined ? treasury.listen : parseListen(environment.listen),
