@@ -236,7 +236,7 @@ const resolveGateways = (
   if (gateways.length === 0) {
     report.add(["network", "gateways"], "no gateway is named", 'name at least one: { main: "https://..." }')
   }
-  const urls = gateways.map(({ url }) => url.replace(/\/+$/, ""))
+  const urls = gateways.map(({ url }) => (URL.parse(url)?.href ?? url).replace(/\/+$/, ""))
   const twice = urls.findIndex((url, i) => urls.indexOf(url) < i)
   if (twice > 0) {
     const name = gateways[twice]?.name ?? ""

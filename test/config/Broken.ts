@@ -287,6 +287,7 @@ export const broken: ReadonlyArray<Broken> = [
   mistake("a gateway with a password", '"https://b.', '"https://u:p@b.', /must not hold credentials; put them in/),
   mistake("a gateway over ftp", '"https://b.', '"ftp://b.', /is not http; write https/),
   mistake("one gateway under two names", '"https://b.', '"https://a.', /its address is named twice/),
+  mistake("one gateway under two spellings", '"https://b.', '"https://A.', /its address is named twice/),
   mistake(
     "streams",
     "  framing: auto",
