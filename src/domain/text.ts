@@ -63,7 +63,7 @@ export const wrapped = (text: string, columns: number | undefined): ReadonlyArra
   const lines: Array<string> = []
   let rest = joined(text)
   while (rest.length > columns) {
-    const space = rest.lastIndexOf(" ", columns)
+    const space = Math.max(0, rest.lastIndexOf(" ", columns))
     const end = rest.slice(0, space).trim() === "" ? rest.indexOf(" ", columns) : space
     if (end < 0) break
     lines.push(rest.slice(0, end).trimEnd())
