@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { Effect, Option, Result, Schema } from "effect"
 import { Command } from "effect/cli"
 import { alertOf } from "../domain/alerts/Alert.ts"
-import { ageText, ruleWord } from "../domain/text.ts"
+import { ageText, ruleWord, shellWord } from "../domain/text.ts"
 import { addressFile } from "../http/StatusServer.ts"
 import { readView } from "../http/StatusView.ts"
 import type { AccountView, IntentView, View } from "../http/View.ts"
@@ -188,7 +188,7 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
         if (waiting !== undefined) return { treasury: name, ...waiting }
         const found = yield* setup(chosen)
         const view =
-          chosen.sharedUrlFile === undefined
+          found.postgresUrlFile === undefined
             ? undefined
             : yield* Effect.provide(readElsewhere, storeLayer(found, "reader"))
         if (view?.holder !== undefined) return { treasury: name, ...headlineOf(chosen, view) }
@@ -202,8 +202,8 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
     { concurrency: 8 },
   )
   const worst = rows.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity))
-  const named = dir === "." ? "" : `-c ${dir} `
-  const hinted = (row: (typeof worst)[number]) => withFlags(row.text, `${named}--treasury ${row.treasury}`)
+  const named = dir === "." ? "" : `-c ${shellWord(dir)} `
+  const hinted = (row: (typeof worst)[number]) => withFlags(row.text, `${named}--treasury ${shellWord(row.treasury)}`)
   yield* printResult(output, worst, () => table(worst.map((row) => [signs[row.severity], row.treasury, hinted(row)])))
   const bad = worst.filter(({ severity }) => severity !== "ok").length
   return fail && bad > 0 ? yield* failWith("unhealthy", `${bad} of ${worst.length} treasuries`) : undefined

@@ -1,5 +1,5 @@
 import { once } from "node:events"
-import { readdirSync, rmSync, writeFileSync } from "node:fs"
+import { appendFileSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
@@ -99,6 +99,10 @@ describe("treasuries whose store is PostgreSQL", () => {
     const there = ["--treasury", name, "-c", files, "--data", join(dir, "standby", name)]
     const list = await callCofferer(["status", "-c", files], { env: { COFFERER_DATA_DIR: join(dir, "standby") } })
     assert.match(list.stdout, /t0000 +\S+\/\d+\/\w+ runs it since 2/, list.stderr)
+    const own = join(dir, "own")
+    writeTreasuries(own, 1, network?.url ?? "")
+    appendFileSync(join(own, `${name}.yaml`), "database: { postgres: { urlFile: ../address } }\n")
+    assert.match((await callCofferer(["status", "-c", own])).stdout, /t0000 +\S+\/\d+\/\w+ runs it since 2/)
     assert.match((await callCofferer(["status", ...there])).stdout, /\/\d+\/\w+ runs it since 2.*\n.*mode live/)
     const sentence = async () => String((await json("status", "--treasury", name)).sentence.text)
     const says = (what: string, words: RegExp) =>

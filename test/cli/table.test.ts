@@ -33,7 +33,7 @@ it("goes on below its last cell with room where a terminal is too narrow", () =>
 it("breaks no command, which would run in part when it is pasted", () => {
   const lines = ["once a person ends the pause:", '"cofferer resume --scope all --reason TEXT";', "then it pays"]
   assert.deepStrictEqual(wrapped(lines.join(" "), 46), lines)
-  const long = [lines[0], lines[1], "then it pays what was due", "meanwhile"]
+  const long = [...lines.slice(0, 2), "then it pays what was due", "meanwhile"]
   assert.deepStrictEqual(wrapped(long.join(" "), 30), long)
 })
 

@@ -253,6 +253,20 @@ describe("treasuries of one process that do not run", () => {
     assert.match(found!["text"]!, /^nothing is decided, signed or sent: .*unable to open database file; free space/)
   })
 
+  it("are examined at the address of their process, which no treasury file names", async () => {
+    const { port } = new URL(page)
+    const other = join(dir, ".other")
+    mkdirSync(other)
+    writeFileSync(join(other, "daemon.yaml"), `version: 1\nlisten: "127.0.0.1:${port}"\ndataDir: .data\n`)
+    writeFileSync(join(other, "alone.yaml"), readFileSync(join(dir, "runs.yaml")))
+    const set = "set listen in daemon.yaml"
+    const { stderr } = await callCofferer(["run", other])
+    assert.include(stderr, `127.0.0.1:${port} is taken by another process; stop it or ${set}\n`)
+    const { stdout } = await callCofferer(["doctor", other])
+    assert.include(stdout, `warn  port         127.0.0.1:${port} is in use, and this treasury does not run\n`)
+    assert.include(stdout, `stop it, or ${set} or COFFERER_LISTEN to a free address`)
+  })
+
   it("are halted by SIGUSR2 as those that run", async () => {
     process.emit("SIGUSR2", "SIGUSR2")
     for (const name of ["broken", "runs", "waits"]) {

@@ -86,8 +86,8 @@ export interface Chosen {
   readonly treasury?: Option.Option<string>
   /** Data directory of one of several treasuries, if its file names none. */
   readonly ownDir?: string
-  /** PostgreSQL of all treasuries of the folder. */
-  readonly sharedUrlFile?: string | undefined
+  /** The process of several treasuries. */
+  readonly process?: DaemonConfig
 }
 
 /** One of several treasuries, as a command's choice. */
@@ -95,7 +95,7 @@ export const chosenIn = (config: DaemonConfig, { name, file }: TreasuryEntry): C
   config: [file],
   data: Option.none(),
   ownDir: dataDirIn(config, name),
-  sharedUrlFile: config.postgresUrlFile,
+  process: config,
 })
 
 /** The choice, narrowed to one treasury where a folder holds several. */
@@ -168,7 +168,8 @@ export const setup = Effect.fnUntraced(function* (given: Chosen) {
   const environment = yield* readEnvironment((yield* ProcessContext).env)
   const chosen = yield* chosenTreasury(given)
   const treasury = yield* loadTreasury(...filesOf(chosen))
-  const { ownDir } = chosen
+  const { ownDir, process } = chosen
+  const { listen, metrics } = process ?? treasury
   const fromEnvironment = ownDir === undefined ? environment.dataDir : undefined
   const dataDir = Option.getOrUndefined(chosen.data) ?? fromEnvironment ?? treasury.storeDir ?? ownDir ?? defaultDataDir
   return {
@@ -176,9 +177,10 @@ export const setup = Effect.fnUntraced(function* (given: Chosen) {
     environment,
     mode: yield* modeAtStart(treasury.mode),
     dataDir: resolve(dataDir),
-    postgresUrlFile: treasury.postgresUrlFile ?? chosen.sharedUrlFile,
-    listen: environment.listen === undefined ? treasury.listen : parseListen(environment.listen),
-    metrics: environment.metrics === undefined ? treasury.metrics : parseListen(environment.metrics),
+    postgresUrlFile: treasury.postgresUrlFile ?? process?.postgresUrlFile,
+    isOneOfMany: process !== undefined,
+    listen: environment.listen === undefined ? listen : parseListen(environment.listen),
+    metrics: environment.metrics === undefined ? metrics : parseListen(environment.metrics),
   }
 })
 

@@ -6,6 +6,7 @@ import { readSecrets } from "../../config/files.ts"
 import { examineDataDir, refuseMarkFolder } from "../../config/ownFiles.ts"
 import type { Treasury } from "../../config/Treasury.ts"
 import { type Problem, problemWithPlace } from "../../config/yaml/ConfigError.ts"
+import { daemonFile } from "../../config/yaml/readSources.ts"
 import { conditionTable } from "../../http/conditionTable.ts"
 import type { Found, View } from "../../http/View.ts"
 import { storeLayer } from "../../layers.ts"
@@ -91,13 +92,13 @@ const listenProbe = (host: string, port: number) =>
     server.listen({ host, port, exclusive: true }, () => server.close(() => resume(Effect.undefined)))
   })
 
-/** The addresses at which the daemon listens: that of the page, and that of the metrics if they have another. */
-export const portFindings = Effect.fnUntraced(function* ({ listen, metrics }: Setup, isRunning: boolean) {
+/** The addresses at which the process listens: that of the page, and that of the metrics if they have another. */
+export const portFindings = Effect.fnUntraced(function* ({ listen, metrics, isOneOfMany }: Setup, isRunning: boolean) {
+  const setting = (name: string) =>
+    `${isOneOfMany ? `${name} in ${daemonFile}` : `daemon.${name}`} or COFFERER_${name.toUpperCase()}`
   const uses = [
-    { ...listen, use: "the page and the metrics", setting: "daemon.listen or COFFERER_LISTEN" },
-    ...(metrics === undefined
-      ? []
-      : [{ ...metrics, use: "the metrics", setting: "daemon.metrics or COFFERER_METRICS" }]),
+    { ...listen, use: "the page and the metrics", setting: setting("listen") },
+    ...(metrics === undefined ? [] : [{ ...metrics, use: "the metrics", setting: setting("metrics") }]),
   ]
   return yield* Effect.forEach(uses, ({ host, port, use, setting }) =>
     Effect.map(listenProbe(host, port), (code) => {
@@ -106,9 +107,15 @@ export const portFindings = Effect.fnUntraced(function* ({ listen, metrics }: Se
       if (code === "EADDRINUSE" && isRunning)
         return healthy("port", `${address} is in use, and this treasury's daemon runs`)
       const remedy = `set ${setting} to a free address of this host`
-      return code === "EADDRINUSE"
-        ? bad("port", `${address} is taken by another process`, `"ss -ltnp" names it: stop it, or ${remedy}`)
-        : bad("port", `Nothing can listen at ${address} (${code})`, remedy)
+      if (code !== "EADDRINUSE") return bad("port", `Nothing can listen at ${address} (${code})`, remedy)
+      const stop = `"ss -ltnp" names it: stop it, or ${remedy}`
+      return isOneOfMany
+        ? warn(
+            "port",
+            `${address} is in use, and this treasury does not run`,
+            `unless its process runs the others, ${stop}`,
+          )
+        : bad("port", `${address} is taken by another process`, stop)
     }),
   )
 })

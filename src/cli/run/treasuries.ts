@@ -19,7 +19,7 @@ import { secureDataDir } from "../../config/ownFiles.ts"
 import { parseListen } from "../../config/schema/Fields.ts"
 import type { Treasury } from "../../config/Treasury.ts"
 import { ConfigError, configProblem, formatProblem } from "../../config/yaml/ConfigError.ts"
-import { storeDirIn } from "../../config/yaml/readSources.ts"
+import { daemonFile, storeDirIn } from "../../config/yaml/readSources.ts"
 import { shellWord } from "../../domain/text.ts"
 import { GatewayPool } from "../../gateway/GatewayPool.ts"
 import { noteAddress, ownAddress, type Surface, type SurfaceAnswers, withServices } from "../../http/StatusServer.ts"
@@ -78,7 +78,9 @@ export const runTreasuries = Effect.fnUntraced(function* (dir: string, chosen: R
     return yield* serveAll(config)
   }).pipe(
     Effect.scoped,
-    Effect.catchTag("ListenError", (error) => failWith("failure", error.message)),
+    Effect.catchTag("ListenError", ({ message, use }) =>
+      failWith("failure", message.replace(`daemon.${use}`, `${use} in ${daemonFile}`)),
+    ),
     Effect.provide(
       Layer.mergeAll(
         layerHttp,
