@@ -45,6 +45,7 @@ export default defineConfig({
         test: {
           name: "postgres",
           include: [...contracts, ofPostgres],
+          exclude: [deep],
           globalSetup: "test/support/startPostgres.ts",
           setupFiles: ["test/support/fewStacks.ts", "test/support/onPostgres.ts"],
           env: { COFFERER_TEST_STORE: "postgres" },
