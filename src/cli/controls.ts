@@ -140,7 +140,7 @@ const haltWithoutDaemon = Effect.fnUntraced(function* (
   }
   const text = isDaemonThere
     ? `wrote ${dataDir}/HALT, which halts the daemon at its next check; ${undo.file}`
-    : `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; ${undo.file}`
+    : `no daemon answers: wrote ${dataDir}/HALT, which halts the next one, and one that waits for its store; ${undo.file}`
   return yield* printResult(output, { halted: true, reason, author }, () => `${wider}${text}`)
 })
 
