@@ -5,10 +5,12 @@ import { type AlertRule, conditionText } from "../../src/rules/Condition.ts"
 import { it } from "../support/it.ts"
 import { watchOnly } from "../support/treasury.ts"
 
+const fund = { name: "fund", request: { from: "alice", to: "bob", asset: "TOK", below: "10", target: "20" } }
+
 /** A rule of the file that tells people; `text` stands beside its name. */
 const ruleOf = (text: string) =>
   Effect.map(
-    watchOnly("https://gateway.example", [parse(`name: told\n${text}\n`)]),
+    watchOnly("https://gateway.example", [parse(`name: told\n${text}\n`), fund]),
     ({ rules }) => rules.find((rule): rule is AlertRule => rule.kind === "alert")!,
   )
 
@@ -19,10 +21,10 @@ const taken = [
   ["{ rate: { party: bob, asset: TOK, below: -500 } }", "bob/TOK changes an hour by below -500"],
   ["{ asset: { asset: TOK, is: [rejected, pendingListing] } }", "TOK is rejected or pending listing"],
   ["{ stale: { party: bob, longerThan: 5m } }", "what is known of bob is older than 5 min"],
-  ["{ held: { rule: news, reason: short, longerThan: 1h } }", "news is held for short for longer than 60 min"],
+  ["{ held: { rule: fund, reason: short, longerThan: 1h } }", "fund is held for short for longer than 60 min"],
   [
-    "{ all: [{ stale: { longerThan: 5m } }, { any: [{ not: { held: { rule: news, longerThan: 1s } } }, { stale: { longerThan: 9m } }] }] }",
-    "what is known is older than 5 min and (not (news is held for longer than 1 s) or what is known is older than 9 min)",
+    "{ all: [{ stale: { longerThan: 5m } }, { any: [{ not: { held: { rule: fund, longerThan: 1s } } }, { stale: { longerThan: 9m } }] }] }",
+    "what is known is older than 5 min and (not (fund is held for longer than 1 s) or what is known is older than 9 min)",
   ],
 ] as const
 
@@ -40,7 +42,15 @@ const refused = [
   ["notify: { when: { change: { party: bob, asset: TOK, over: 1h, below: -1.001 } } }", "it has 2 decimals"],
   ["notify: { when: { change: { party: bob, asset: TOK, over: 90d, below: -1 } } }", "compare with at most 31d before"],
   ["notify: { when: { held: { rule: nws, longerThan: 1m } } }", '"nws" is not a rule; did you mean "news"?'],
-  ["notify: { when: { held: { rule: news, reason: shrt, longerThan: 1m } } }", 'did you mean "short"?'],
+  [
+    "notify: { when: { held: { rule: news, longerThan: 1m } } }",
+    "news pays nothing, and is never held; name a rule that",
+  ],
+  [
+    "notify: { when: { held: { rule: told, longerThan: 1m } } }",
+    "told pays nothing, and is never held; name a rule that",
+  ],
+  ["notify: { when: { held: { rule: fund, reason: shrt, longerThan: 1m } } }", 'did you mean "short"?'],
   ["notify: { when: { all: [] } }", "at least one condition"],
   ["notify: { when: { not: { any: [{ stale: { longerThan: soon } }] } } }", "is not valid"],
   [`notify: { when: { ${low} }, asset: any }`, "asset does not apply with when"],
@@ -56,6 +66,20 @@ const refused = [
   [`notify: { when: { ${low} } }, during: dsk`, 'no hours are named "dsk"'],
   [`notify: { when: { ${low} } }, settle: 1m`, "settle means nothing for notify"],
 ] as const
+
+it.effect("blocks another rule, as a listing that is only reported does not", function* () {
+  const inhibited = (by: string) =>
+    watchOnly("https://gateway.example", [
+      { ...fund, inhibitedBy: by },
+      { name: "low", notify: { when: parse(`{ ${low} }`) } },
+    ])
+  assert.containSubset((yield* inhibited("low")).rules, [{ name: "fund", inhibitedBy: ["low"] }])
+  const { message } = yield* Effect.flip(inhibited("news"))
+  assert.include(
+    message,
+    "news has no condition, and would block nothing; name a rule with a condition, such as notify",
+  )
+})
 
 describe("a condition that people are told of", () => {
   it.effect.each([...taken])("is read: %s", function* ([text, words]) {

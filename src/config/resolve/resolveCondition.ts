@@ -104,12 +104,12 @@ const staleOf = (raw: Raw<"stale">, path: Path, { parties, assets, report }: Kno
 }
 
 const heldOf = (raw: Raw<"held">, path: Path, { rules, report }: KnownNames): Condition | undefined => {
-  if (!rules.includes(raw.rule)) {
-    report.add(
-      [...path, "rule"],
-      `"${raw.rule}" is not a rule`,
-      nameRemedy(raw.rule, rules, "name a rule of this file"),
-    )
+  const kind = rules.get(raw.rule)
+  if (kind !== "pays") {
+    const remedy = "name a rule that pays"
+    if (kind === undefined) {
+      report.add([...path, "rule"], `"${raw.rule}" is not a rule`, nameRemedy(raw.rule, [...rules.keys()], remedy))
+    } else report.add([...path, "rule"], `${raw.rule} pays nothing, and is never held`, remedy)
     return undefined
   }
   return { _tag: "Held", rule: raw.rule, reason: raw.reason, longerThanMillis: durationMillis(raw.longerThan) }

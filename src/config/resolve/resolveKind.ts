@@ -29,8 +29,8 @@ export interface KnownNames {
   readonly assets: Assets
   readonly hours: ReadonlyMap<string, Hours>
   readonly maintenance: ReadonlyArray<Window>
-  /** Names of all rules. */
-  readonly rules: ReadonlyArray<string>
+  /** All rules by name; one that "reports" changes of listings has no condition, and is never held. */
+  readonly rules: ReadonlyMap<string, "pays" | "alerts" | "reports">
   readonly report: Reporter
 }
 

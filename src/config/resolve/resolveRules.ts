@@ -12,6 +12,9 @@ import { duringOf, resolveHours, resolveMaintenance } from "./resolveHours.ts"
 import { type KnownNames, resolveKind } from "./resolveKind.ts"
 import { type Assets, addressesOf, amountsByAsset, assetOf, type Parties, type Path } from "./resolveNames.ts"
 
+const forOthers = ({ notify }: RuleText): "pays" | "alerts" | "reports" =>
+  notify === undefined ? "pays" : notify.when === undefined ? "reports" : "alerts"
+
 /** The rules of the file; each name, amount and time in them is checked. */
 export const resolveRules = (
   raw: TreasuryFile,
@@ -26,7 +29,7 @@ export const resolveRules = (
     report,
     hours: resolveHours(raw, report),
     maintenance: resolveMaintenance(raw, report),
-    rules: (raw.rules ?? []).map(({ name }) => name),
+    rules: new Map((raw.rules ?? []).map((rule) => [rule.name, forOthers(rule)])),
   }
   const names = new Set<string>()
   return (raw.rules ?? []).flatMap((rule, i) => {
@@ -98,10 +101,14 @@ const resolveBase = (raw: RuleText, path: Path, known: KnownNames): RuleBase => 
   const during = duringOf(raw, path, known)
   const inhibitedBy = asArray(raw.inhibitedBy ?? [])
   for (const name of inhibitedBy) {
-    if (rules.includes(name) && name !== raw.name) continue
-    const others = rules.filter((other) => other !== raw.name)
-    const remedy = nameRemedy(name, others, "remove it: there is no other rule")
-    report.add([...path, "inhibitedBy"], `"${name}" is no other rule`, remedy)
+    if (name === raw.name || !rules.has(name)) {
+      const others = [...rules.keys()].filter((other) => other !== raw.name)
+      const remedy = nameRemedy(name, others, "remove it: there is no other rule")
+      report.add([...path, "inhibitedBy"], `"${name}" is no other rule`, remedy)
+    } else if (rules.get(name) === "reports") {
+      const remedy = "name a rule with a condition, such as notify with when: { asset: … }"
+      report.add([...path, "inhibitedBy"], `${name} has no condition, and would block nothing`, remedy)
+    }
   }
   return {
     name: raw.name,
