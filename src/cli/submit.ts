@@ -19,7 +19,7 @@ import { failWith, type Output, printResult } from "./common/output.ts"
 import { missingSandboxKeys } from "./common/sandboxClient.ts"
 import { commonFlags, notRunning, optionalText, pathArgument, setup, userName } from "./common/setup.ts"
 import { loggingLayer } from "./run/logging.ts"
-import { assetsOf, pollOf, settleOpenPayments } from "./run/once.ts"
+import { assetsOf, obeyingHalts, pollOf, settleOpenPayments } from "./run/once.ts"
 
 const absent = ", and the network that the file brings has not run: nothing was submitted"
 
@@ -76,8 +76,7 @@ export const submitCommand = Command.make(
     yield* checkKeys(found, true)
     yield* secureDataDir(found.dataDir)
     const startedAt = yield* Clock.currentTimeMillis
-    const { taken, final } = yield* Effect.gen(function* () {
-      yield* prepare(found)
+    const pay = Effect.gen(function* () {
       yield* pollOf(found).pipe(
         Effect.catchTag("GatewayError", (error) =>
           notRunning(named, found.dataDir, `, and ${error.message}: nothing was submitted`),
@@ -98,7 +97,8 @@ export const submitCommand = Command.make(
       const final = Option.getOrUndefined(yield* (yield* Outbox).byId(taken.intentId))
       const held = final === undefined ? [] : (yield* holdsOf(final)).map(({ text }) => text)
       return { taken: { ...taken, held, state: final?.state ?? taken.state }, final }
-    }).pipe(
+    })
+    const { taken, final } = yield* Effect.andThen(prepare(found), obeyingHalts(pay, found)).pipe(
       Effect.provide(
         daemonLayer(found).pipe(
           Layer.provideMerge(loggingLayer(found, Option.some("text"), startedAt, { descriptor: 2 })),

@@ -8,7 +8,7 @@ import { listAlerts, showAlert } from "../../src/store/alerts/alertRecords.ts"
 import { Controls, haltSigning } from "../../src/store/controls/Controls.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
-import { waitUntil } from "../support/until.ts"
+import { turn, waitUntil } from "../support/until.ts"
 
 const everything = new Set(["poll", "compare", "reconcile", "decide", "submit", "confirm"])
 
@@ -49,7 +49,8 @@ it.effect("one cycle halts at SIGUSR2, as a daemon does", () =>
     for (let i = 0; i < 2; i++) yield* byOneConfig(round(options, sandbox, new Set(["submit"])))
     const before = process.listenerCount("SIGUSR2")
     const cycle = yield* Effect.forkChild(runOnce(options))
-    yield* waitUntil("a listener", () => process.listenerCount("SIGUSR2") > before, round(options, sandbox, everything))
+    yield* turn
+    assert.isAbove(process.listenerCount("SIGUSR2"), before, "from its first request on")
     process.emit("SIGUSR2", "SIGUSR2")
     const halts = Effect.flatMap(Controls, (controls) => controls.halts)
     const isHalted = Effect.map(halts, ([halt]) => halt?.detail === "the signal SIGUSR2")

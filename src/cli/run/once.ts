@@ -48,48 +48,44 @@ const compareOnce = Effect.fnUntraced(function* (options: DaemonOptions) {
  * Obeys the HALT file and SIGUSR2 meanwhile, as a daemon does: with SQLite the store is in use, and a halt from
  * elsewhere can only write that file.
  */
-const obeyingHalts = <A, E, R>(work: Effect.Effect<A, E, R>, options: DaemonOptions) =>
+export const obeyingHalts = <A, E, R>(work: Effect.Effect<A, E, R>, options: DaemonOptions) =>
   Effect.raceAllFirst([haltLoop(options), haltOnSignal(options), work])
 
 /**
  * Brings every open payment to its end, but those that wait for a person. Runs by the configuration in force instead of
  * `options.treasury`: it also has the receivers of an earlier file that still get pages.
  */
-export const settleOpenPayments = Effect.fn("Cli.settleOpenPayments")(
-  function* (options: DaemonOptions) {
-    const outbox = yield* Outbox
-    const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
-    yield* pollOf(options)
-    // A halt or pause blocks a payment before its signature until a person ends it.
-    const waitsForPerson = Effect.fnUntraced(function* (intent: Intent) {
-      const { state } = intent
-      if (state === "manual" || state === "awaiting_approval") return true
-      return (state === "proposed" || state === "reserved") && (yield* holdsOf(intent)).length > 0
-    })
-    const isAnyUnderWay = Effect.map(
-      Effect.flatMap(outbox.open, (open) => Effect.forEach(open, waitsForPerson)),
-      (waits) => waits.includes(false),
-    )
-    // Payments that people have approved since the last run go on here.
-    if ((yield* outbox.open).some(({ state }) => state === "awaiting_approval")) yield* submitOnce()
-    while (yield* isAnyUnderWay) {
-      if ((yield* Clock.currentTimeMillis) > deadline) {
-        return yield* failWith("timeOut", "a payment is still open; run again, nothing is sent twice")
-      }
-      yield* reconcileOnce()
-      yield* readParameters
-      yield* submitOnce()
-      yield* confirmOnce()
-      yield* pollOf(options)
-      yield* Effect.sleep(options.treasury.network.pollBusyMillis)
+export const settleOpenPayments = Effect.fn("Cli.settleOpenPayments")(function* (options: DaemonOptions) {
+  const outbox = yield* Outbox
+  const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
+  yield* pollOf(options)
+  // A halt or pause blocks a payment before its signature until a person ends it.
+  const waitsForPerson = Effect.fnUntraced(function* (intent: Intent) {
+    const { state } = intent
+    if (state === "manual" || state === "awaiting_approval") return true
+    return (state === "proposed" || state === "reserved") && (yield* holdsOf(intent)).length > 0
+  })
+  const isAnyUnderWay = Effect.map(
+    Effect.flatMap(outbox.open, (open) => Effect.forEach(open, waitsForPerson)),
+    (waits) => waits.includes(false),
+  )
+  // Payments that people have approved since the last run go on here.
+  if ((yield* outbox.open).some(({ state }) => state === "awaiting_approval")) yield* submitOnce()
+  while (yield* isAnyUnderWay) {
+    if ((yield* Clock.currentTimeMillis) > deadline) {
+      return yield* failWith("timeOut", "a payment is still open; run again, nothing is sent twice")
     }
-    const { treasury } = yield* CycleConfig
-    yield* deliverOnce(options.treasury.name, () => remindersOf(treasury))
-    return undefined
-  },
-  obeyingHalts,
-  byOneConfig,
-)
+    yield* reconcileOnce()
+    yield* readParameters
+    yield* submitOnce()
+    yield* confirmOnce()
+    yield* pollOf(options)
+    yield* Effect.sleep(options.treasury.network.pollBusyMillis)
+  }
+  const { treasury } = yield* CycleConfig
+  yield* deliverOnce(options.treasury.name, () => remindersOf(treasury))
+  return undefined
+}, byOneConfig)
 
 /** Runs one cycle, settles every open payment and exits: for a treasury that a timer starts. */
 export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOptions) {
@@ -101,4 +97,4 @@ export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOption
   yield* settleTerms()
   yield* byOneConfig(decideOnce())
   return yield* settleOpenPayments(options)
-})
+}, obeyingHalts)
