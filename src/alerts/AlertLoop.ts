@@ -34,8 +34,9 @@ const deliverTo = Effect.fnUntraced(function* (treasury: string, receiver: strin
     // A receiver that accepts no other alert either is down: all wait, in order. Otherwise only this one is set aside.
     const other = yield* queue.another(delivery)
     if (other === undefined) continue
-    const isDown = (yield* deliver(treasury, other)) !== undefined
-    yield* isDown ? queue.postpone(receiver, nextAt) : queue.setAside(delivery)
+    const otherAt = yield* deliver(treasury, other)
+    // Of a receiver that hangs, the time of the first has passed by now.
+    yield* otherAt === undefined ? queue.setAside(delivery) : queue.postpone(receiver, Math.max(nextAt, otherAt))
   }
 })
 

@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { type Duration, Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
 import { type Notification, NotifyError } from "../../src/notify/Channel.ts"
@@ -14,13 +14,13 @@ import { testStore } from "../support/TestStore.ts"
 type Severity = "page" | "ticket" | "info"
 
 /** A desk that takes what `refuses` does not refuse, and keeps what it took and how often it was asked. */
-const deskOf = (refuses: (subject: string, key: string) => boolean) => {
+const deskOf = (refuses: (subject: string, key: string) => boolean, refusesAfter: Duration.Input = 0) => {
   const taken: Array<Notification> = []
   const asked: Array<string> = []
   const send = (receiver: string, notification: Notification) => {
     asked.push(notification.subject)
     return refuses(notification.subject, notification.key)
-      ? Effect.fail(new NotifyError({ receiver, detail: "answered with status 500" }))
+      ? Effect.delay(Effect.fail(new NotifyError({ receiver, detail: "answered with status 500" })), refusesAfter)
       : Effect.sync(() => void taken.push(notification))
   }
   const store = testStore()
@@ -76,6 +76,17 @@ describe("alerts to one receiver", () => {
       )
       assert.isBelow(asked, 200, "who is down is not asked for each alert again and again")
       assert.isEmpty(yield* (yield* AlertQueue).pending)
+    }).pipe(Effect.provide(desk.layer))
+  })
+
+  it.effect("are tried twice, and then later, while it hangs", function* () {
+    const desk = deskOf(() => true, "30 seconds")
+    yield* Effect.gen(function* () {
+      for (const subject of ["one", "two", "three"]) yield* raise("ticket", subject)
+      const round = yield* Effect.forkChild(deliverOnce("t", noReminders))
+      for (let n = 0; n < 61; n++) yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(desk.asked, ["one", "three"])
+      yield* Fiber.join(round)
     }).pipe(Effect.provide(desk.layer))
   })
 
