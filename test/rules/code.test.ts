@@ -59,7 +59,7 @@ describe("an operator's function", () => {
     assert.strictEqual(ask(seen, seen.time + 100_000)._tag, "Broken")
     assert.strictEqual(asked, 2)
     ends = true
-    const reloaded = codeOf(codeHere(need, askMillis), { to: [hot], asset }, "")
+    const reloaded = codeOf(codeHere(need), { to: [hot], asset }, "")
     assert.strictEqual(saidBy(reloaded, seen, seen.time + 101_000)._tag, "Pays")
     assert.strictEqual(ask(seen, seen.time + 101_000)._tag, "Broken")
     assert.strictEqual(ask(seen, seen.time + 160_000)._tag, "Pays")

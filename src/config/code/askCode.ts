@@ -67,7 +67,7 @@ const answerOf = (result: CodeResult, seen: CodeSeen, payer: Payer, now: number)
 
 const endedWords = (why: string): string => {
   if (why === "cpu") return `its code does not end within ${askMillis} ms`
-  if (why === "wall") return "its code waits and does not go on"
+  if (why === "wall") return "its code does not end within 10 s: it waits, or this host is too busy"
   if (why === "memory") return "its code takes more than 64 MB of heap, or 512 MB in all"
   return why === "exit" ? "its code ends the process that runs it" : `its code was ended: ${why.slice(0, wordsMax)}`
 }

@@ -128,7 +128,11 @@ const faultOf = (file: string, said: Problem): Problem => ({
 
 const endedWords = (why: string): Pick<Problem, "message" | "remedy"> => {
   if (why === "cpu") return { message: "it does not end within 5 s", remedy: "remove the loop" }
-  if (why === "wall") return { message: "it waits and does not go on", remedy: "remove what waits" }
+  if (why === "wall")
+    return {
+      message: "it does not end within 60 s: it waits, or this host is too busy",
+      remedy: "remove what waits, or relieve the host",
+    }
   if (why === "memory")
     return { message: "it takes more than 64 MB of heap, or 512 MB in all", remedy: "reduce the memory that it needs" }
   if (why === "exit") return { message: "it ends the process that runs it", remedy: "remove that" }
