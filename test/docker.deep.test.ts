@@ -42,7 +42,7 @@ describe("the image", () => {
   describe("confined", () => {
     const { error, status, stderr } = spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "true"], {
       encoding: "utf8",
-      timeout: 30_000,
+      timeout: 120_000,
     })
     const refusal = status === 0 ? undefined : `needs bwrap: ${error?.message ?? stderr.trim()}`
 

@@ -69,7 +69,7 @@ const startWith = (env: Readonly<Record<string, string>>, command: string, ...ar
     cwd: tree,
     env: { PATH: bin, ...env },
     encoding: "utf8",
-    timeout: 50_000,
+    timeout: 120_000,
   })
   return { status, lines: stdout.split("\n").slice(0, -1), stderr }
 }
@@ -150,9 +150,12 @@ describe("the launcher", () => {
       'process.kill(process.pid, "SIGUSR1")',
       "await wait()",
       "const before = url()",
-      'process.on("SIGUSR1", () => console.log("taken", before, url()))',
+      'const taken = new Promise((done) => process.on("SIGUSR1", done))',
       'process.kill(process.pid, "SIGUSR1")',
-      "await wait()",
+      "const alive = setInterval(() => {}, 1_000)",
+      "await taken",
+      "clearInterval(alive)",
+      'console.log("taken", before, url())',
     )
     assert.deepStrictEqual(start(launcher()).lines, ["taken undefined undefined"])
   })
@@ -187,14 +190,14 @@ describe("the launcher", () => {
     const raised = spawnSync("/bin/sh", ["-c", `ulimit -c unlimited 2>/dev/null; exec sh "$0"`, launcher()], {
       env: { PATH: bin },
       encoding: "utf8",
-      timeout: 50_000,
+      timeout: 120_000,
     })
     assert.strictEqual(raised.stdout, "0 0\n")
     writeFileSync(join(tree, "src/main.ts"), 'process.kill(process.pid, "SIGABRT")')
     const ended = spawnSync("/bin/sh", ["-c", `ulimit -c unlimited 2>/dev/null; exec sh "$0"`, launcher()], {
       cwd: tree,
       env: { PATH: bin },
-      timeout: 50_000,
+      timeout: 120_000,
     })
     assert.strictEqual(ended.signal, "SIGABRT")
     assert.deepStrictEqual(

@@ -9,7 +9,7 @@ const bench = (...args: ReadonlyArray<string>) =>
     const child = execFile(
       process.execPath,
       ["test/bench/main.ts", ...args],
-      { cwd: root, timeout: 50_000 },
+      { cwd: root, timeout: 120_000 },
       (_, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
     )
   })

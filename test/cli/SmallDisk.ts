@@ -5,7 +5,7 @@ import type { Readable } from "node:stream"
 import { inTime } from "../support/until.ts"
 
 /** Milliseconds that a command may take. */
-const timeout = 60_000
+const timeout = 120_000
 
 export interface Started {
   readonly stdout: Readable

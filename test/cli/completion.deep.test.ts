@@ -14,7 +14,7 @@ writeFileSync(join(dir, "harbor.yaml"), "")
 
 const run = (shell: string, args: ReadonlyArray<string>) => {
   const env = { HOME: dir, XDG_CONFIG_HOME: dir, TERM: "dumb", PATH: `${bin}:${process.env["PATH"]}` }
-  return spawnSync(shell, args, { cwd: dir, env, encoding: "utf8", timeout: 20_000 })
+  return spawnSync(shell, args, { cwd: dir, env, encoding: "utf8", timeout: 120_000 })
 }
 
 /** Calls the function that the script registers, with the variables that bash sets behind the tab key. */

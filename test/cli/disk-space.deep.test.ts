@@ -192,7 +192,6 @@ describe.concurrent("a disk without room", () => {
 
   it.for(disks)(
     "%s lets the daemon live and pay nothing, with one page, until there is space",
-    { timeout: 180_000 },
     async ([, lacks, open], { skip }) => {
       skip(lacks !== undefined, lacks)
       const nothing = () => {}
@@ -255,25 +254,21 @@ describe.concurrent("a disk without room", () => {
       await line(({ msg, scope }) => msg === "payments resumed" && scope === "disk_full", low)
       await line(({ msg }) => msg === "payment confirmed", lines.length)
     })
-  }, 180_000)
+  })
 
-  it.for(["that may only be read", "that is full"])(
-    "%s at the start is waited for",
-    { timeout: 180_000 },
-    async (what, { skip }) => {
-      skip(lacksMount !== undefined, lacksMount)
-      const mount = (how: string) => (disk: SmallDisk) => void disk.run(`mount -o remount,${how} '${disk.dir}'`)
-      const [before, after] =
-        what === "that is full"
-          ? [(disk: SmallDisk) => disk.fill(), (disk: SmallDisk) => disk.empty()]
-          : [mount("ro"), mount("rw")]
-      await onDisk(mountedDisk, before, async (running) => {
-        await waitsForStore(running, 0)
-        assert.lengthOf(pagesOf(running.lines, "unwritable"), 1)
-        after(running.disk)
-        await goesOn(running, 0)
-        await running.line(({ subject, severity }) => subject === "unwritable" && severity === "info")
-      })
-    },
-  )
+  it.for(["that may only be read", "that is full"])("%s at the start is waited for", async (what, { skip }) => {
+    skip(lacksMount !== undefined, lacksMount)
+    const mount = (how: string) => (disk: SmallDisk) => void disk.run(`mount -o remount,${how} '${disk.dir}'`)
+    const [before, after] =
+      what === "that is full"
+        ? [(disk: SmallDisk) => disk.fill(), (disk: SmallDisk) => disk.empty()]
+        : [mount("ro"), mount("rw")]
+    await onDisk(mountedDisk, before, async (running) => {
+      await waitsForStore(running, 0)
+      assert.lengthOf(pagesOf(running.lines, "unwritable"), 1)
+      after(running.disk)
+      await goesOn(running, 0)
+      await running.line(({ subject, severity }) => subject === "unwritable" && severity === "info")
+    })
+  })
 })

@@ -181,7 +181,7 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     await new Promise<void>((resolve) => {
       server.listen(join(data, socketFile), resolve)
     })
-    const { code, stdout, stderr } = await inTime("the halt", callCofferer(["halt", ...reason, "--data", data]), 10_000)
+    const { code, stdout, stderr } = await inTime("the halt", callCofferer(["halt", ...reason, "--data", data]))
     server.close()
     assert.strictEqual(code, 0, stderr)
     assert.match(stderr, warning)

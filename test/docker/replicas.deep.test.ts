@@ -11,7 +11,7 @@ describe("the PostgreSQL of the compose file", () => {
     const psql = (...args: ReadonlyArray<string>) => {
       const common = ["-X", "-h", server.dir, "-U", "postgres", "-v", "ON_ERROR_STOP=1", ...args]
       const env = { ...process.env, POSTGRES_PASSWORD: "postgres://cofferer:0123abcd@127.0.0.1/cofferer" }
-      const { status, stdout, stderr } = spawnSync("psql", common, { encoding: "utf8", timeout: 60_000, env })
+      const { status, stdout, stderr } = spawnSync("psql", common, { encoding: "utf8", timeout: 120_000, env })
       assert.strictEqual(status, 0, stderr)
       return stdout.trim()
     }

@@ -12,5 +12,5 @@ export const startBrowser = () =>
     executablePath,
     // Root has no other way, and who is not root needs namespaces that a container may refuse.
     args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
-    timeout: 60_000,
+    timeout: 120_000,
   })

@@ -46,7 +46,7 @@ describe("the page in a browser, behind a proxy with a path of its own", () => {
     url = `http://localhost:${(proxy.address() as AddressInfo).port}/treasury/`
     browser = await startBrowser()
     await daemon.line(lineWith("payment confirmed"))
-  }, 120_000)
+  })
 
   beforeEach(({ skip }) => skip(browserMissing !== undefined, browserMissing))
 
@@ -57,7 +57,7 @@ describe("the page in a browser, behind a proxy with a path of its own", () => {
       await daemon.stop("SIGKILL")
     }
     rmSync(dir, { recursive: true, force: true })
-  }, 60_000)
+  })
 
   const token = () => readFileSync(join(data, "read-token"), "utf8").trim()
 

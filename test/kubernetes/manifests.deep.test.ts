@@ -25,7 +25,7 @@ describe("the manifests for Kubernetes", () => {
     writeFileSync(join(dir, "manifests.ts"), programOf(readManifests(texts)))
     const compiler = join(root, "node_modules/typescript/bin/tsc")
     const args = [compiler, "--ignoreConfig", "--noEmit", "--skipLibCheck", "--module", "nodenext", "manifests.ts"]
-    const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: dir, encoding: "utf8", timeout: 60_000 })
+    const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: dir, encoding: "utf8", timeout: 120_000 })
     return stdout + stderr
   }
 

@@ -29,7 +29,7 @@ const said = <Tag extends Event["_tag"]>(events: ReadonlyArray<Event>, tag: Tag)
   events.filter((event): event is Event & { readonly _tag: Tag } => event._tag === tag)
 
 describe("mutants that are switched", () => {
-  it("are off unless one is on, and what each test reaches is noted", { timeout: 60_000 }, async () => {
+  it("are off unless one is on, and what each test reaches is noted", async () => {
     const { events } = await runPlan({ schemata, files, workers: 1 })
     const recorded = said(events, "Recorded")
     assert.deepStrictEqual(
@@ -58,7 +58,7 @@ describe("mutants that are switched", () => {
     )
   })
 
-  it("are caught by the test that fails with them alone, in one process", { timeout: 60_000 }, async () => {
+  it("are caught by the test that fails with them alone, in one process", async () => {
     const test = (title: string) => `${files[0]} > the example > ${title}`
     const tries = {
       [test("halves")]: [needless, odd],
@@ -80,7 +80,7 @@ describe("mutants that are switched", () => {
     ])
   })
 
-  it("are ended where they do not end, and spoil no later ones", { timeout: 60_000 }, async () => {
+  it("are ended where they do not end, and spoil no later ones", async () => {
     const test = (title: string) => `${files[0]} > the example > ${title}`
     const left = { [test("notes")]: [leaves], [test("has noted nothing")]: [odd] }
     const { events } = await runPlan({ schemata, files, tries: left, workers: 1 })

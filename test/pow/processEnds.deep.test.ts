@@ -15,7 +15,7 @@ it("lets the process end when the layer's scope is closed", () => {
     console.log(typeof solution.nonce)`
   const ended = spawnSync(process.execPath, ["--input-type=module-typescript", "--eval", program], {
     encoding: "utf8",
-    timeout: 50_000,
+    timeout: 120_000,
   })
   assert.deepStrictEqual([ended.status, ended.stdout], [0, "bigint\n"], ended.stderr)
 })

@@ -104,7 +104,7 @@ const startShown = (args: ReadonlyArray<string>): ChildProcess =>
     },
   )
 
-const said = (child: ChildProcess, word: string) => inTime(`the line "${word}"`, lineOf(child, word), 60_000)
+const said = (child: ChildProcess, word: string) => inTime(`the line "${word}"`, lineOf(child, word), 120_000)
 
 const lineOf = (child: ChildProcess, word: string) =>
   new Promise<void>((resolve, reject) => {
@@ -135,7 +135,7 @@ describe("a daemon that has signed and paid", () => {
     const told = said(daemon, "shown")
     daemon.kill("SIGUSR2")
     await told
-  }, 120_000)
+  })
 
   afterAll(async () => {
     daemon?.kill("SIGKILL")

@@ -13,7 +13,7 @@ import { tempDir } from "../support/tempDir.ts"
 const root = "/usr/lib/postgresql"
 const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : []
 const tool = (name: string, ...args: ReadonlyArray<string>) =>
-  execFileSync(join(root, versions[0] ?? "", "bin", name), args, { encoding: "utf8", stdio: "pipe", timeout: 60_000 })
+  execFileSync(join(root, versions[0] ?? "", "bin", name), args, { encoding: "utf8", stdio: "pipe", timeout: 120_000 })
 
 describe("a backup of PostgreSQL", () => {
   const file = join(tempDir("backup"), "cofferer.dump")

@@ -30,17 +30,26 @@ const environment = (env: Record<string, string>) => ({
   ...env,
 })
 
-/** Runs the command line to its end, as an operator does. */
+/** Milliseconds of a program until its end or a line: beside a load of 24, a start and its first payment took 45 s. */
+export const programMillisMax = 120_000
+
+/** Milliseconds of a command: a check reads rules that loop twice, for a minute each. */
+const commandMillisMax = 240_000
+
+/** Runs the command line to its end, as an operator does; fails if it takes four minutes. */
 export const cofferer = (
   args: ReadonlyArray<string>,
   options: { readonly cwd?: string; readonly env?: Record<string, string> } = {},
 ): Promise<Outcome> =>
-  new Promise((resolve) => {
+  new Promise((resolve, reject) => {
     const child = execFile(
       "sh",
       [launcher, ...args],
-      { cwd: options.cwd ?? root, env: environment(options.env ?? {}), timeout: 50_000 },
-      (_, stdout, stderr) => resolve({ code: child.exitCode, signal: child.signalCode, stdout, stderr }),
+      { cwd: options.cwd ?? root, env: environment(options.env ?? {}), timeout: commandMillisMax },
+      (_, stdout, stderr) => {
+        if (child.killed) reject(new Error(`cofferer ${args.join(" ")} did not end in ${commandMillisMax} ms`))
+        else resolve({ code: child.exitCode, signal: child.signalCode, stdout, stderr })
+      },
     )
   })
 
@@ -96,13 +105,10 @@ export const start = (
     line: reader.line,
     stop: (signal = "SIGTERM") => {
       child.kill(signal)
-      return inTime("the end of the process", ended)
+      return inTime("the end of the process", ended, programMillisMax)
     },
   }
 }
-
-/** Milliseconds that a line is awaited: beside a load of 24 a start and its first payment took 45 s. */
-const lineMillisMax = 120_000
 
 /** JSON lines of a program as they come. */
 export const readLines = () => {
@@ -116,8 +122,8 @@ export const readLines = () => {
     if (endedBy !== undefined) return Promise.reject(new Error(`${endedBy} before the line came`))
     return new Promise((resolve, reject) => {
       const late = () =>
-        settle(new Error(`no such line in ${lineMillisMax} ms; the last: ${JSON.stringify(lines.at(-1))}`))
-      const timer = setTimeout(late, lineMillisMax)
+        settle(new Error(`no such line in ${programMillisMax} ms; the last: ${JSON.stringify(lines.at(-1))}`))
+      const timer = setTimeout(late, programMillisMax)
       const settle = (end: Line | Error) => {
         clearTimeout(timer)
         waiting.delete(waiter)

@@ -3,7 +3,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { type Cause, Clock, Console, Effect, Fiber, identity, Option, Queue, Terminal } from "effect"
 import { commandLine, exitCodeOf } from "../../src/cli/root.ts"
 import { ProcessContext } from "../../src/config/Environment.ts"
-import { type Daemon, type Outcome, readLines } from "./Cofferer.ts"
+import { type Daemon, type Outcome, programMillisMax, readLines } from "./Cofferer.ts"
 import { inTime } from "./until.ts"
 
 interface Surroundings {
@@ -86,7 +86,11 @@ export const callCofferer = async (args: ReadonlyArray<string>, surroundings: Su
   const write = (descriptor: 1 | 2, more: string) => {
     text[descriptor] += more
   }
-  const exit = await inTime(`cofferer ${args[0]}`, Effect.runPromiseExit(within(args, write, surroundings)), 50_000)
+  const exit = await inTime(
+    `cofferer ${args[0]}`,
+    Effect.runPromiseExit(within(args, write, surroundings)),
+    programMillisMax,
+  )
   return { code: exitCodeOf(exit), signal: null, stdout: text[1], stderr: text[2] }
 }
 

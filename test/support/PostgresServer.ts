@@ -15,7 +15,7 @@ const run = (program: string, args: ReadonlyArray<string>) => {
   const [first = program, ...more] = [...asServer, program, ...args]
   const { status, stderr, error } = spawnSync(first, more, {
     encoding: "utf8",
-    timeout: 60_000,
+    timeout: 120_000,
     stdio: ["ignore", "ignore", "pipe"],
   })
   if (status !== 0) throw new Error(`${program}: ${error?.message ?? stderr}`)

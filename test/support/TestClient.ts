@@ -20,6 +20,7 @@ import {
 } from "../../src/tx/Transaction.ts"
 import { askHere } from "./InProcess.ts"
 import { signingKey } from "./signingKey.ts"
+import { waitMillisMax } from "./until.ts"
 import type { Arrived } from "./wire.ts"
 
 /** A client of the network that shares no code with the daemon's gateway and signer: it tells what the wire says. */
@@ -55,7 +56,7 @@ export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly cause: unk
 interface RequestOptions {
   readonly method?: string
   readonly body?: string
-  /** Milliseconds of real time for which an answer is waited for; default 10 s. */
+  /** Milliseconds of real time for which an answer is waited for; default 30 s. */
   readonly patience?: number
 }
 
@@ -70,7 +71,7 @@ export const request = (
       const method = init.method ?? (init.body === undefined ? "GET" : "POST")
       const here = client.isHere === true ? askHere(client.url, { method, path, body: init.body ?? "" }) : undefined
       if (here !== undefined) return replyOf(await here)
-      const patience = AbortSignal.timeout(init.patience ?? 10_000)
+      const patience = AbortSignal.timeout(init.patience ?? waitMillisMax)
       const response = await fetch(client.url + path, {
         method,
         ...(init.body === undefined ? {} : { body: init.body }),

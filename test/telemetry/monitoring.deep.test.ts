@@ -10,7 +10,7 @@ const run = (program: string, args: ReadonlyArray<string>, input = "") => {
     input,
     cwd: join(root, "config/monitoring"),
     encoding: "utf8",
-    timeout: 60_000,
+    timeout: 120_000,
   })
   return { isThere: error === undefined, status, output: stdout + stderr }
 }
