@@ -68,15 +68,18 @@ export interface TreasuryEntry {
   readonly file: string
 }
 
+/** What a file system keeps at its root, where a folder may be mounted: only root can read it. */
+const lostAndFound = "lost+found"
+
 /** The treasuries of a folder, by name. Only the names are read from their files, which may be faulty otherwise. */
 export const treasuriesIn = ({ dir, dataDir }: Pick<DaemonConfig, "dir" | "dataDir">): ReadonlyArray<TreasuryEntry> =>
   readdirSync(dir, { withFileTypes: true })
     .flatMap((one): ReadonlyArray<TreasuryEntry> => {
       const file = join(dir, one.name)
-      if (one.name === daemonFile || one.name.startsWith(".") || file === dataDir) return []
+      if ([daemonFile, lostAndFound].includes(one.name) || one.name.startsWith(".") || file === dataDir) return []
       const parts = partsOf(file)
-      if (parts.length === 0) return []
-      const written = parts.flatMap((part) => nameIn(textIn(part)) ?? [])[0]
+      if (parts?.length === 0) return []
+      const written = parts?.flatMap((part) => nameIn(textIn(part)) ?? [])[0]
       return [{ name: written ?? basename(one.name, extname(one.name)), file }]
     })
     .toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.file < b.file ? -1 : 1))
@@ -85,12 +88,17 @@ export const treasuriesIn = ({ dir, dataDir }: Pick<DaemonConfig, "dir" | "dataD
 export const noTreasury = (dir: string): ConfigError =>
   configProblem(dir, "has no treasury: nothing is watched or paid", "put NAME.yaml there, or a folder of its parts")
 
-const partsOf = (file: string): ReadonlyArray<string> => {
-  const stat = statSync(file, { throwIfNoEntry: false })
-  if (stat?.isDirectory() !== true) return isPart(basename(file)) ? [file] : []
-  return readdirSync(file)
-    .filter(isPart)
-    .map((name) => join(file, name))
+/** The files of a treasury, none if it is none; undefined where they cannot be read: it fails alone, and visibly. */
+const partsOf = (file: string): ReadonlyArray<string> | undefined => {
+  try {
+    const stat = statSync(file, { throwIfNoEntry: false })
+    if (stat?.isDirectory() !== true) return isPart(basename(file)) ? [file] : []
+    return readdirSync(file)
+      .filter(isPart)
+      .map((name) => join(file, name))
+  } catch {
+    return undefined
+  }
 }
 
 const nameIn = (text: string): string | undefined =>

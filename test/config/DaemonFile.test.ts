@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -46,6 +46,13 @@ describe("a folder of several treasuries", () => {
       names.map(({ name, file }) => `${name} ${file.slice(dir.length + 7)}`),
       ["desk desk.yaml", "harbor b.yaml", "pier parts", "quay c.yml"],
     )
+  })
+
+  it("has the others beside what cannot be read, and knows the folder that file systems make", () => {
+    const files = folder("unreadable", { "daemon.yaml": "version: 1\n", "harbor.yaml": "", "lost+found/a.yaml": "" })
+    symlinkSync("quay", join(files, "quay"))
+    const names = treasuriesIn({ dir: files, dataDir: join(files, ".data") }).map(({ name }) => name)
+    assert.deepStrictEqual(names, ["harbor", "quay"])
   })
 
   const mistakes: ReadonlyArray<readonly [text: string, error: RegExp]> = [
