@@ -31,7 +31,8 @@ daemon: { listen: "127.0.0.1:0" }
 sandbox:
   seed: ${seed}
   listen: "127.0.0.1:0"
-  blockInterval: 100ms
+  # Its one payment has a window of 500 blocks, which may not end while the machine is busy.
+  blockInterval: 400ms
   pow: { difficulty: 4, pastBlocks: 500, txPerBlock: 2, increaseDifficulty: true }
   parties: [hot, reserve]
   assets:
