@@ -1,7 +1,6 @@
 import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { shortId } from "../domain/Hex.ts"
-import { submittedRule } from "../domain/Intent.ts"
 import { storyWithApproval } from "../http/approvals.ts"
 import { type EndBody, type EndVerb, endPayment } from "../http/controlVerbs.ts"
 import { intentsMax, listIntents } from "../http/stories.ts"
@@ -60,14 +59,9 @@ const end = Effect.fnUntraced(function* (
   yield* printResult(
     chosen.output,
     ended,
-    () => `${shortId(ended.id).slice(0, 4)} is ${ended.detail}${repeatHint(ended)}`,
+    () => `${shortId(ended.id).slice(0, 4)} is ${ended.detail}${ended.after === null ? "" : `\n${ended.after}`}`,
   )
 })
-
-const repeatHint = ({ state, rule }: { readonly state: string; readonly rule: string }): string =>
-  rule === submittedRule || state === "confirmed"
-    ? ""
-    : `\nwhile the need lasts, ${rule} decides it again; "cofferer pause --scope rule:${rule} --reason TEXT" stops that`
 
 const endFlags = {
   id: textArgument("id", "Id of the payment, or its first characters"),

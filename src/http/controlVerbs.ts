@@ -1,4 +1,5 @@
 import { Clock, Effect, Schema } from "effect"
+import { CycleConfig } from "../config/ConfigInForce.ts"
 import { readHaltFile, removeHaltFile } from "../config/files.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { sumText } from "../domain/Decision.ts"
@@ -6,10 +7,12 @@ import { keptReasons, remedyOf } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { millisOf } from "../domain/Time.ts"
 import { knownScopes } from "../rules/checks/stops.ts"
+import { afterUnpaid } from "../rules/waiting.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Controls, haltSigning, isHaltedFor, type Pause } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { endIntent, type Verb } from "../submitter/endIntent.ts"
+import { currentBacking } from "../submitter/SigningFacts.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { agreeing, haltNamed, isMachineStop, needAgreement, neededOf, operatorsInForce } from "./agreeing.ts"
 import { SignatureText } from "./approvals.ts"
@@ -50,6 +53,13 @@ const agreeTo =
     return needAgreement(treasury, { kind: "resolve", payment: id, words, outcome, reason })
   }
 
+/** Consequence for what the payment was for, as text. */
+const afterEnd = Effect.fnUntraced(function* (intent: Intent) {
+  const source = yield* currentBacking(intent)
+  const stop = source._tag === "Level" ? `; "cofferer pause --scope rule:${intent.rule} --reason TEXT" stops that` : ""
+  return `${afterUnpaid(source)}${stop}`
+})
+
 /** Ends a payment as a person asks; `problem` if it must not end that way. */
 export const endPayment = Effect.fnUntraced(function* (
   treasury: Treasury,
@@ -64,9 +74,12 @@ export const endPayment = Effect.fnUntraced(function* (
   const found = yield* findIntent(id)
   if ("problem" in found) return found
   const ending = endIntent({ intentId: found.intent.id, verb, author, reason }, agreeTo(treasury, verb, reason))
-  const ended = Effect.map(ending, ({ id, state, detail, rule }) => ({
-    ended: { id, state, detail, rule, author, reason },
-  }))
+  const ended = Effect.gen(function* () {
+    const one = yield* ending
+    const { id, state, detail, rule } = one
+    const after = state === "confirmed" ? null : yield* afterEnd(one)
+    return { ended: { id, state, detail, rule, author, reason, after } }
+  }).pipe(Effect.provideService(CycleConfig, { treasury, mode: treasury.mode }))
   return yield* agreeing(treasury, signature, ended).pipe(
     Effect.catchTag("VerbRefused", ({ message, remedy, isBusy }) =>
       Effect.succeed(problem(message, isBusy ? 504 : 409, remedy)),

@@ -55,7 +55,7 @@ describe("people at the data of a daemon that does not run", () => {
     const resolved = await ended("resolve", ids.manual.slice(0, 8), "--never-executed")
     assert.match(
       resolved.stdout,
-      /is resolved as never executed by \w+: asked by the desk\n.*keep decides it again; "cofferer pause --scope rule:keep --reason TEXT/,
+      /is resolved as never executed by \w+: asked by the desk\nnothing pays it any more; if it is still owed, pay it with "cofferer submit/,
     )
   })
 

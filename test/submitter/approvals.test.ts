@@ -153,7 +153,10 @@ describe("a payment that people must approve", () => {
       const first = yield* proposed(options, sandbox)
       const body = { reason: "not today", author: "ana" }
       assert.containSubset(yield* endPayment(options.treasury, first.id, "reject", body), {
-        ended: { state: "rejected" },
+        ended: {
+          state: "rejected",
+          after: 'the rule decides again; "cofferer pause --scope rule:keep-bob --reason TEXT" stops that',
+        },
       })
       const second = yield* proposed(options, sandbox)
       yield* signs(options, second, "ana")
