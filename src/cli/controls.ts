@@ -9,7 +9,7 @@ import { storeLayer } from "../layers.ts"
 import { haltSigning, untilText } from "../store/controls/Controls.ts"
 import { refusalOf } from "../store/database/sqlStates.ts"
 import { agreementFlags, signAgreement } from "./approve.ts"
-import { asGuest, askDaemon, bodyOf, storedSetup, throughDaemon } from "./common/client.ts"
+import { asGuest, askDaemon, bodyOf, loadingMillis, storedSetup, throughDaemon } from "./common/client.ts"
 import { type CliFailure, exitCodes, failWith, type Output, printResult } from "./common/output.ts"
 import {
   type Chosen,
@@ -275,7 +275,8 @@ export const reload = Command.make(
   Effect.fn(function* ({ reason, allowWeaker, output, ...chosen }) {
     const dataDir = yield* dataDirOf(chosen)
     const author = userName()
-    const answer = yield* askDaemon(dataDir, "/api/v1/reload", { body: { reason, author, allowWeaker } })
+    const body = { reason, author, allowWeaker }
+    const answer = yield* askDaemon(dataDir, "/api/v1/reload", { body, timeoutMillis: loadingMillis })
     if (answer === undefined) return yield* notRunning(chosen, dataDir)
     const done = (yield* bodyOf(answer)) as {
       readonly hash: string

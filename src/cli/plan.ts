@@ -15,7 +15,7 @@ import {
   planOf,
 } from "../http/planOf.ts"
 import type { ExplainedPayment } from "../rules/explain/explain.ts"
-import { throughDaemon } from "./common/client.ts"
+import { loadingMillis, throughDaemon } from "./common/client.ts"
 import { failWith, labelled, printResult } from "./common/output.ts"
 import {
   commonFlags,
@@ -106,7 +106,7 @@ export const plan = Command.make(
       chosen,
       "/api/v1/plan",
       (found) => stored(found, isNamed),
-      isNamed ? { body: { files: yield* filesForDaemon(chosen) } } : {},
+      isNamed ? { body: { files: yield* filesForDaemon(chosen) }, timeoutMillis: loadingMillis } : {},
     )
     yield* printResult(chosen.output, { running, ...planned }, () => planText(planned, running))
     if (planned.halt !== null) return yield* failWith("unhealthy", "a restart with this file would halt")

@@ -93,6 +93,8 @@ interface ControlAnswer {
 }
 
 const timeoutMillisDefault = 10_000
+/** Time for an answer for which the daemon loads files of rules in TypeScript: each of them may take a minute. */
+export const loadingMillis = 300_000
 
 const notOurs = (why: string) =>
   failWith(
