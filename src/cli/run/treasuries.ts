@@ -279,10 +279,11 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, host: Treasury
     const others = [...live.values()]
     const problems = clashesOf(treasury, others)
     if (problems.length > 0) return yield* new ConfigError({ problems })
+    // At once: another with a key of this one may be judged at the next pause of this fiber.
+    live.set(keyOf(entry), treasury)
     for (const problem of sharedAccounts(treasury, others)) {
       yield* logEvent("configuration doubtful", { detail: formatProblem(problem) })
     }
-    live.set(keyOf(entry), treasury)
   }
   const clock = yield* Clock.Clock
   const surface: Surface = {
