@@ -7,6 +7,7 @@ import { isEmbedded, type Treasury } from "../config/Treasury.ts"
 import { ConfigError, configProblem, type Problem } from "../config/yaml/ConfigError.ts"
 import { nameRemedy } from "../config/yaml/decodeAll.ts"
 import type { Asset } from "../domain/Asset.ts"
+import { shellWord } from "../domain/text.ts"
 import { escapeText, ifSupported } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { walkAssets } from "../gateway/walkPages.ts"
@@ -56,7 +57,7 @@ export const looseSecrets = ({
   const files = [...(postgresUrlFile === undefined ? [] : [postgresUrlFile]), ...headers]
   return [...new Set([...files, ...[...receivers, alerting.heartbeat].flatMap(secretFilesIn)])].flatMap((file) => {
     const why = existsSync(file) ? readableByOthers(statSync(file), "secret") : undefined
-    return why === undefined ? [] : configProblem(file, why, `run: chmod 600 ${file}`).problems
+    return why === undefined ? [] : configProblem(file, why, `run: chmod 600 ${shellWord(file)}`).problems
   })
 }
 
@@ -91,7 +92,7 @@ export const checkKeys = Effect.fnUntraced(function* (
     }
     const remedy =
       "file" in signer
-        ? `restore it, or for a new party make it: cofferer keys new ${file}, and set publicKey to the key that it prints`
+        ? `restore it, or for a new party make it: cofferer keys new ${shellWord(file)}, and set publicKey to the key that it prints`
         : "add sandbox: { seed, parties, assets }, or name signer: { file }"
     const at = ["parties", name, "signer", "file" in signer ? "file" : "sandbox"]
     const missing = willSign && mode === "live" ? errors : warnings

@@ -14,6 +14,7 @@ import { sha512 } from "@noble/hashes/sha2.js"
 import { Effect } from "effect"
 import { readableByOthers } from "../config/ownFiles.ts"
 import { type ConfigError, configProblem } from "../config/yaml/ConfigError.ts"
+import { shellWord } from "../domain/text.ts"
 
 ed.hashes.sha512 = sha512
 
@@ -78,7 +79,8 @@ export const readKeyFile = (file: string): Effect.Effect<SigningKey, ConfigError
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code
       if (error instanceof NoFile) return Effect.fail(configProblem(file, "is not a file", "name a key file"))
-      if (error instanceof Loose) return Effect.fail(configProblem(file, error.message, `run: chmod 600 ${file}`))
+      if (error instanceof Loose)
+        return Effect.fail(configProblem(file, error.message, `run: chmod 600 ${shellWord(file)}`))
       const message = code === "ENOENT" ? "no such key file" : `the key file cannot be read (${code})`
       return Effect.fail(configProblem(file, message, "put the key there, readable by this process alone"))
     } finally {

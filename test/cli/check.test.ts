@@ -97,6 +97,20 @@ describe("check", () => {
     assert.match(stderr, /^\S+:\d+:\d+ {2}mode: "alive" .*\n\S+:\d+:\d+ {2}\S+: others may read the key file .*\n$/)
   })
 
+  it("prints commands that a shell takes as they stand, in a folder with a blank in its name", async () => {
+    const folder = join(dir, "my treasury")
+    mkdirSync(folder)
+    const file = join(folder, "own.yaml")
+    const key = join(folder, "own.key")
+    writeFileSync(file, good.replace("{ sandbox: reserve }", "{ file: own.key }"))
+    assert.include((await callCofferer(["check", file])).stderr, `cofferer keys new '${key}'`)
+    writeFileSync(file, good.replace("{ sandbox: reserve }", "{ file: own.key }").replace("mode: live", "mode: shadow"))
+    assert.include((await callCofferer(["check", file])).stdout, `cofferer keys new '${key}', and`)
+    writeFileSync(key, "ab".repeat(32))
+    chmodSync(key, 0o644)
+    assert.include((await callCofferer(["check", file])).stderr, `run: chmod 600 '${key}'`)
+  })
+
   it("warns of each secret's file that others may read, and of no other", async () => {
     const written = (name: string, mode: number) => {
       writeFileSync(join(dir, name), "postgres://cofferer@localhost/x")

@@ -1,5 +1,6 @@
 import type { BaseUnits } from "../../domain/Amount.ts"
 import type { ExternalAddress, PublicKey } from "../../domain/Hex.ts"
+import { shellWord } from "../../domain/text.ts"
 import type { External, Party, PinnedAsset, RuleAccount } from "../../rules/Account.ts"
 import { addressOf } from "../../tx/Address.ts"
 import type { TreasuryFile } from "../schema/TreasuryFile.ts"
@@ -38,7 +39,7 @@ export const resolveParties = (raw: TreasuryFile, assets: Assets, report: Report
       const signer = party.signer
       const file = signer?.file === undefined ? undefined : report.path(signer.file, [...path, "signer", "file"])
       if (file !== undefined && raw.mode === "live") {
-        const remedy = `put the key there, or make one: cofferer keys new ${file}`
+        const remedy = `put the key there, or make one: cofferer keys new ${shellWord(file)}`
         needFile(file, [...path, "signer", "file"], report, remedy)
       }
       return [
