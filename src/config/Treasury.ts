@@ -8,7 +8,7 @@ import { cycle } from "../rules/lint/cycle.ts"
 import type { Finding, RuleSet } from "../rules/lint/Finding.ts"
 import { kept } from "../rules/lint/kept.ts"
 import { denied, floors, unreachable } from "../rules/lint/limits.ts"
-import { quota, skippedMonths } from "../rules/lint/quota.ts"
+import { eitherDay, quota, skippedMonths } from "../rules/lint/quota.ts"
 import type { Policy, WrittenFee } from "../rules/policy/Policy.ts"
 import { networkTransfersPerDay } from "../rules/policy/worstCase.ts"
 import type { Rule } from "../rules/Rule.ts"
@@ -264,7 +264,7 @@ export const isEmbedded = ({ document }: Pick<Treasury, "document">): boolean =>
  */
 export const lintTreasury = (treasury: Treasury): ReadonlyArray<Finding> => {
   const set: RuleSet = { ...treasury, transfersPerDay: isEmbedded(treasury) ? undefined : networkTransfersPerDay }
-  return [denied, unreachable, floors, skippedMonths, quota, kept, cycle].flatMap((each) => each(set))
+  return [denied, unreachable, floors, skippedMonths, eitherDay, quota, kept, cycle].flatMap((each) => each(set))
 }
 
 /** Where a finding stands, with its remedy. */

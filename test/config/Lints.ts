@@ -245,6 +245,14 @@ const limits: ReadonlyArray<LintCase> = [
     { severity: "warning" },
   ),
   wrong(
+    "a payout on each day that fits the day or the weekday",
+    "either_day",
+    payout("10", "0 9 22-28 * 5", ["", here]),
+    ['"0 9 22-28 * 5"', '"0 9 * * 5"'],
+    /fee is paid on each day that fits the day or the weekday of "0 9 22-28 \* 5", 124 days in 2025, not .*; write \* for one of/,
+    { severity: "warning" },
+  ),
+  wrong(
     "an alert that compares with a balance older than what is kept",
     "kept",
     `  - name: drain

@@ -12,6 +12,7 @@ export const lintKinds = [
   "starved",
   "denied",
   "skipped_months",
+  "either_day",
   "split_size",
   "quota",
   "kept",

@@ -1,4 +1,4 @@
-import { DateTime } from "effect"
+import { type Cron, DateTime } from "effect"
 import { dayMillis } from "../../domain/Time.ts"
 import type { Party } from "../Account.ts"
 import { lineFor } from "../policy/Policy.ts"
@@ -194,6 +194,30 @@ export const skippedMonths = (set: RuleSet): ReadonlyArray<Finding> =>
         path: [...path.slice(0, 2), "schedule", "cron"],
         message: `${rule.name} is not paid in each month: "${rule.schedule.text}" lacks a day in ${skipped.join(", ")}`,
         remedy: 'write last as the day for the last of each month, such as "0 9 last * *", or a day up to 28',
+      },
+    ]
+  })
+
+/** Days of 2025 that the plan names, by day or by weekday. */
+const daysOf = ({ days, weekdays, months }: Cron.Cron): number =>
+  Array.from({ length: 365 }, (_, i) => new Date(Date.UTC(2025, 0, 1 + i)))
+    .filter((day) => months.size === 0 || months.has(day.getUTCMonth() + 1))
+    .filter((day) => days.has(day.getUTCDate()) || weekdays.has(day.getUTCDay())).length
+
+/** Payouts whose plan names days and weekdays: as in every cron, either is enough. */
+export const eitherDay = (set: RuleSet): ReadonlyArray<Finding> =>
+  spotsOf(set).flatMap(({ rule, path }): ReadonlyArray<Finding> => {
+    if (rule.kind !== "payout") return []
+    const { plans, text } = rule.schedule
+    const both = plans.find(({ cron }) => cron.days.size > 0 && cron.weekdays.size > 0)
+    if (both === undefined) return []
+    return [
+      {
+        lint: "either_day",
+        severity: "warning",
+        path: [...path.slice(0, 2), "schedule", "cron"],
+        message: `${rule.name} is paid on each day that fits the day or the weekday of "${text}", ${daysOf(both.cron)} days in 2025, not only where both fit`,
+        remedy: "write * for one of the two unless that is meant",
       },
     ]
   })
