@@ -84,7 +84,7 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
     )
   const isWhole = !isOwed && begun === undefined
   if (isPaid(intent) && (!isWhole || unpaid.every(isPaid))) return says("wanted", decision.detail)
-  return says(isOwed ? "later" : "gone", "today the rule would pay less of it")
+  return says(isOwed ? "later" : "gone", "its rule would pay less of it now")
 })
 
 const wholeOf = (subject: Subject, snapshot: Snapshot, memory: Memory | undefined): Decision => {
