@@ -44,12 +44,15 @@ const transferOf =
     }
   }
 
-/** Start of each paying key's listing: payments that a lost store made earlier are not recognized. */
-const reachOf = Effect.fnUntraced(function* (place: StoreOwner) {
+/**
+ * Start of each paying key's listing: payments that a lost store made earlier are not recognized. `pruned`: where it
+ * begins later than the listed transfers that the store has.
+ */
+const reachOf = Effect.fnUntraced(function* (place: StoreOwner, pruned: ReadonlyMap<string, bigint | undefined>) {
   const oldest = yield* (yield* LedgerAudit).oldestListed
   const payers = [...place.treasury.parties.values()].filter(({ signer }) => signer !== undefined)
   return payers.map(({ name, publicKey }) => {
-    const at = oldest.get(publicKey)
+    const at = (pruned.has(publicKey) ? pruned : oldest).get(publicKey)
     return { party: name, since: at === undefined ? null : isoOf(at) }
   })
 })
@@ -96,7 +99,7 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
     const adopted = Effect.gen(function* () {
       const all = yield* adopt(payersOf(place.treasury), asked, agree)
       yield* logEvent("transfers acknowledged", { payments: all.length, author: asked.author, reason: asked.reason })
-      return { adopted: all.map(transferOf(place.treasury)), reach: yield* reachOf(place) }
+      return { adopted: all.map(transferOf(place.treasury)), reach: yield* reachOf(place, new Map()) }
     })
     return yield* agreeing(place.treasury, signature, adopted)
   }
@@ -104,10 +107,11 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
   if (foreign !== undefined) return foreign
   const file = join(place.dataDir, databaseFile)
   const recovered = Effect.gen(function* () {
-    const { missing, lastInJournal, lastOnLedger } = yield* recover(payersOf(place.treasury), file, asked, agree)
+    const done = yield* recover(payersOf(place.treasury), file, asked, agree)
+    const { missing, pruned, lastInJournal, lastOnLedger } = done
     yield* logEvent("payments imported", { payments: missing.length, author: asked.author, reason: asked.reason })
     const imported = missing.map(transferOf(place.treasury))
-    return { lastOnLedger: lastOnLedger ?? null, lastInJournal, imported, reach: yield* reachOf(place) }
+    return { lastOnLedger: lastOnLedger ?? null, lastInJournal, imported, reach: yield* reachOf(place, pruned) }
   })
   return yield* agreeing(place.treasury, signature, recovered)
 })

@@ -5,6 +5,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { paymentRow } from "../../src/http/exports.ts"
+import { ledgerVerb } from "../../src/http/ledgerVerbs.ts"
 import { receiptOf } from "../../src/http/stories.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
@@ -28,7 +29,7 @@ import {
   round,
   states,
 } from "../support/Flow.ts"
-import { rewritten, threeFronts } from "../support/Fronts.ts"
+import { altered, type Front, rewritten, startFront, threeFronts } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"
 import { type Body, effectOf } from "../support/it.ts"
 import { copyTo, folder, life, overwrite } from "../support/Lives.ts"
@@ -47,6 +48,10 @@ interface Story {
   readonly blocks: number
   /** Put back with the whole disk, so that nothing shows it, and nobody recovers it. */
   readonly isUnseen?: boolean
+  /** Blocks that pass once it is put back and before it is recovered. */
+  readonly halted?: number
+  /** Begin of alice's listing, as the recovery says it. */
+  readonly listedSince?: RegExp
 }
 
 const asked = { reason: "the disk died", author: "ana" }
@@ -63,7 +68,11 @@ const attemptStates = Effect.gen(function* () {
 })
 
 /** Puts a copy over the store and recovers it; runs `then` in that life. */
-const putBack = ({ before, after, blocks, isUnseen = false }: Story, then: FlowBody, setup: FlowSetup = {}) =>
+const putBack = (
+  { before, after, blocks, isUnseen = false, halted = 0, listedSince = /^/ }: Story,
+  then: FlowBody,
+  setup: FlowSetup = {},
+) =>
   flow(function* (outer, world, client) {
     const [home, copy] = [folder(), folder()]
     cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
@@ -80,7 +89,11 @@ const putBack = ({ before, after, blocks, isUnseen = false }: Story, then: FlowB
       cpSync(copy, home, { recursive: true })
     }
     yield* life(options, function* () {
-      if (!isUnseen) yield* recover([alice], join(home, databaseFile), asked, () => Effect.void)
+      yield* rounds(options, world, halted)
+      if (!isUnseen) {
+        const said = yield* ledgerVerb("recover", options, asked)
+        assert.match("reach" in said ? String(said.reach[0]?.since) : "no answer", listedSince)
+      }
       yield* pass(world, blocks, round(options, world))
       yield* effectOf(then(options, world, client))
     })
@@ -226,6 +239,52 @@ describe("what a store held open that was put back", () => {
     ),
   )
 
+  it.effect("is not paid again where the gateway forgot the time in which the lost store may have paid it", () => {
+    const fronts: Array<Front> = []
+    const forgetful = altered(
+      ({ url }) => /transfers|withdrawals|balance|ledgerentry/.test(url.pathname),
+      (answer) => {
+        const { edges, ...found } = Object.values(JSON.parse(answer.text))[0] as { edges: ReadonlyArray<unknown> }
+        const isKept = (edge: unknown) => !JSON.stringify(edge).includes('"timestamp":"18000000')
+        const [key = ""] = Object.keys(JSON.parse(answer.text))
+        return { ...answer, text: JSON.stringify({ [key]: { ...found, edges: edges.filter(isKept) } }) }
+      },
+    )
+    return putBack(
+      {
+        before: function* (options, world) {
+          yield* ticking(rounds(options, world, 12))
+          yield* handIn(options)
+        },
+        after: function* (options, world) {
+          yield* ticking(rounds(options, world, 12))
+          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+          yield* TestClock.adjust("9 days")
+          yield* ticking(rounds(options, world, 3))
+          yield* handIn(options, "b")
+          yield* ticking(rounds(options, world, 12))
+          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed", "confirmed"])
+          fronts[0]!.manner = forgetful
+        },
+        blocks: 150,
+        halted: 3,
+        listedSince: /^2027-01-24T/,
+      },
+      function* (_, world) {
+        assert.lengthOf(yield* paid(world), 3)
+        assert.deepStrictEqual(yield* states, ["cancelled", "confirmed"])
+      },
+      {
+        transfersPer24h: 9,
+        front: (url) =>
+          Effect.map(startFront("forgetful", url), (front) => {
+            fronts.push(front)
+            return front.server.url
+          }),
+      },
+    )
+  })
+
   const unsent: Story = {
     before: Effect.fnUntraced(function* (options, world) {
       yield* rounds(options, world, 3, new Set(["submit", "confirm"]))
@@ -289,9 +348,9 @@ describe("what a store held open that was put back", () => {
 })
 
 /** A payment of a person, handed in under one key however often it is run. */
-const handIn = (options: DaemonOptions) => {
+const handIn = (options: DaemonOptions, idempotencyKey = "a") => {
   const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
-  return submitPayment(options.treasury, "live", { idempotencyKey: "a", transfer })
+  return submitPayment(options.treasury, "live", { idempotencyKey, transfer })
 }
 
 /** Pays it beside the rule's own payment, deletes the store, and runs `next` in a new one. */

@@ -31,6 +31,7 @@ export type EndedAttempt = typeof EndedRow.Type
 
 const CursorRow = Schema.Struct({ cursor: Schema.String })
 const IdRow = Schema.Struct({ id: Schema.String })
+const LastRow = Schema.Struct({ id: Schema.String, timestamp: Big })
 const CountRow = Schema.Struct({ n: Schema.Int })
 const OldestRow = Schema.Struct({ party: Schema.String, oldest: Big })
 const DuplicateRow = Schema.Struct({ intentId: Schema.String, n: Schema.Int })
@@ -109,6 +110,13 @@ const makeListings = (
       AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id)`.pipe(
       rowsOf(CountRow, "LedgerAudit.countUnrecognized"),
       Effect.map((rows) => rows[0]?.n ?? 0),
+    ),
+  /** The newest listed transfer or withdrawal of a key that is ours or acknowledged, with its block time. */
+  lastKnown: (party: string) =>
+    sql`SELECT id, timestamp FROM listed_transfers WHERE party = ${party} AND known_as IS NOT NULL
+      ORDER BY timestamp DESC LIMIT 1`.pipe(
+      rowsOf(LastRow, "LedgerAudit.lastKnown"),
+      Effect.map((rows) => rows[0]),
     ),
   /** Block time (Unix nanoseconds) of the oldest listed transfer, by key. */
   oldestListed: rememberedOldest(

@@ -219,7 +219,26 @@ interface Recovered {
   readonly lastInJournal: number
   /** Payments of this installation that the store did not know, now imported. */
   readonly missing: ReadonlyArray<UnrecognizedTransfer>
+  /** Keys whose listing begins later than the store ends, and its begin (Unix nanoseconds; undefined: it is empty). */
+  readonly pruned: ReadonlyMap<string, bigint | undefined>
 }
+
+/**
+ * Keys whose listing has nothing of the time up to which the store knows it. What the lost store paid in between is in
+ * neither: such a key is as one without a listing.
+ */
+const prunedOf = Effect.fnUntraced(function* (listings: ReadonlyArray<Whole>) {
+  const audit = yield* LedgerAudit
+  const pruned = new Map<string, bigint | undefined>()
+  for (const { party, listing } of listings) {
+    const last = yield* audit.lastKnown(party)
+    if (listing === undefined || last === undefined) continue
+    if (listing.transfers.some(({ id, timestamp }) => id === last.id || timestamp <= last.timestamp)) continue
+    const times = listing.transfers.map(({ timestamp }) => timestamp)
+    pruned.set(party, times.toSorted((a, b) => (a < b ? -1 : 1))[0])
+  }
+  return pruned
+})
 
 /**
  * Puts a restored backup into service: imports this installation's payments that it misses, counts them in the policy's
@@ -243,6 +262,7 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
   const recovered = yield* database.write(
     Effect.gen(function* () {
       const { seq } = yield* journal.head
+      const pruned = yield* prunedOf(listings)
       yield* haltOnUnrecognized(installation, (yield* noteWhole(listings, installation)).foreign)
       const missing = (yield* audit.unacknowledged).filter(({ own }) => own)
       yield* agree(missing)
@@ -262,10 +282,12 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
       yield* beginQuarantine()
       // Without a halt and without a missing payment, nothing was lost: payments under way stay as they are.
       const isLost = (yield* controls.halts).some(({ reason: halted }) => halted === "restored_store")
-      const unlisted = listings.filter(({ listing }) => listing === undefined).map(({ party }) => party)
+      const unlisted = listings.flatMap(({ party, listing }) =>
+        listing === undefined || pruned.has(party) ? [party] : [],
+      )
       if (isLost || missing.length > 0) yield* settings.set(handOverKey, ["pending", ...unlisted].join(" "))
       yield* controls.release("restored_store", `${author}: ${reason}`)
-      return { lastOnLedger, lastInJournal: seq, missing } satisfies Recovered
+      return { lastOnLedger, lastInJournal: seq, missing, pruned } satisfies Recovered
     }),
   )
   yield* (yield* Journal).noteHead

@@ -33,7 +33,7 @@ import { settleAndAlert } from "../settleAndAlert.ts"
 
 /**
  * Setting of a restored store, from its recovery until its open payments are handed over: "pending" and the keys
- * without a listing. Absent: there are none.
+ * without a listing of the time since. Absent: there are none.
  */
 export const handOverKey = "handOver"
 
@@ -44,8 +44,8 @@ export const lostGateway = "lost store"
 /**
  * Hands payments under way in a restored database to people: the lost database continued from the same decisions. An
  * unsigned payment with a name from outside the rules stays, since the ledger shows before its signature if it was
- * paid; if the gateways list nothing, it ends, with all times planned until now. Other decisions end, and rules decide
- * again by the balances after the quarantine.
+ * paid; if the gateways do not list that time, it ends, with all times planned until now. Other decisions end: rules
+ * decide again by the balances after the quarantine.
  */
 export const handOver = Effect.fnUntraced(function* () {
   const settings = yield* Settings
