@@ -33,7 +33,7 @@ import { altered, type Front, rewritten, startFront, threeFronts } from "../supp
 import { halts, rounds } from "../support/Intents.ts"
 import { type Body, effectOf } from "../support/it.ts"
 import { copyTo, folder, life, overwrite } from "../support/Lives.ts"
-import { wageAt } from "../support/LoneLiar.ts"
+import { pow, wageAt } from "../support/LoneLiar.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 import { chainId } from "../support/TestSandbox.ts"
 import { ticking } from "../support/ticking.ts"
@@ -284,6 +284,38 @@ describe("what a store held open that was put back", () => {
       },
     )
   })
+
+  it.effect("is not paid while bytes of the lost store may execute, though the gateway was far behind", () =>
+    putBack(
+      {
+        before: function* (options, world) {
+          yield* ticking(rounds(options, world, 12))
+          yield* handIn(options)
+        },
+        after: function* (options, world, client) {
+          yield* pass(world, 100, ticking(round(options, world, new Set(["submit"]))))
+          yield* arm(client, { operation: "submit", kind: "late_broadcast", rate: 1, blocks: 80 })
+          yield* ticking(rounds(options, world, 2))
+          assert.deepStrictEqual(yield* attemptStates, ["refused"])
+          yield* disarm(client)
+          yield* arm(client, { operation: "any", kind: "lagging_replica", rate: 1, blocks: 100 })
+        },
+        blocks: 0,
+      },
+      function* (options, world, client) {
+        const { height } = yield* world.ledger.head
+        yield* ticking(rounds(options, world, 3))
+        yield* disarm(client)
+        const isGranted = Effect.flatMap(Clearance, (clearance) => clearance.isGranted(alice))
+        yield* waitUntil("the end of the quarantine", isGranted, ticking(pass(world, 5, round(options, world))))
+        assert.isAbove((yield* world.ledger.head).height, height + 100, "until then bytes of before may execute")
+        yield* ticking(rounds(options, world, 2))
+        assert.lengthOf(yield* paid(world), 2)
+        assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+      },
+      { transfersPer24h: 9, scenario: pow(100) },
+    ),
+  )
 
   const unsent: Story = {
     before: Effect.fnUntraced(function* (options, world) {

@@ -1,5 +1,9 @@
 import { Clock, Effect } from "effect"
+import { CycleConfig } from "../../config/ConfigInForce.ts"
+import { millisOf } from "../../domain/Time.ts"
+import { clockGap } from "../../rules/checks/wrongClock.ts"
 import { windowBlocksMax } from "../../rules/workParameters.ts"
+import { Observations } from "../../store/balances/Observations.ts"
 import { Database } from "../../store/database/Database.ts"
 import { Settings } from "../../store/database/Settings.ts"
 import { ChainState } from "../../store/network/ChainState.ts"
@@ -64,6 +68,13 @@ const writeIfStill = Effect.fnUntraced(function* <A, E, R>(stored: string, write
   yield* (yield* Database).write(checked, revoke)
 })
 
+/** True if the newest block of the balances and our clock differ by more than is allowed, or none is known. */
+const isBehind = Effect.gen(function* () {
+  const { maxAgeMillis } = (yield* CycleConfig).treasury.network
+  const rows = yield* (yield* Observations).watermark
+  return clockGap(yield* Clock.currentTimeMillis, rows && millisOf(rows.timestamp), maxAgeMillis) !== undefined
+})
+
 /** Signs nothing for one window: payments in flight from a lost database execute or expire in it. */
 export const keepQuarantine = Effect.fnUntraced(function* () {
   const settings = yield* Settings
@@ -78,6 +89,8 @@ export const keepQuarantine = Effect.fnUntraced(function* () {
   const latest = head.height + BigInt(windowBlocksMax) + quarantineBlocks
   // A count that no window from here reaches was made on the chain before a reset.
   const isCounted = counted !== null && counted <= latest
+  // A gateway that is behind names a head from which the window ends too early.
+  if (!isCounted && (yield* isBehind)) return undefined
   const window = yield* (yield* ChainState).windowAt(head.height)
   const until = isCounted ? counted : head.height + BigInt(window) + quarantineBlocks
   if (!isCounted) yield* writeIfStill(stored, settings.set(quarantineKey, String(until)))
