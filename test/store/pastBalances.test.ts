@@ -29,6 +29,30 @@ const counted = (sql: Sql) => {
   return { client, searches }
 }
 
+describe("the history of a general account", () => {
+  it.effect("is not crowded out by rows of the party's margin accounts", () => {
+    const store = testStore()
+    return Effect.gen(function* () {
+      const observations = yield* Observations
+      const blocks = Array.from({ length: 1_001 }, (_, i) => start + BigInt(i) * 1_000_000_000n)
+      const margins = blocks.flatMap((time) =>
+        Array.from({ length: 10 }, (_, market) => ({
+          ...row(time, BigInt(market) + time),
+          market: `${market}`,
+          type: "ACCOUNT_TYPE_MARGIN",
+        })),
+      )
+      yield* observations.advance([...margins, row(start, 9n)], { timestamp: blocks.at(-1)! + 1n, height: 1n })
+      yield* observations.advance([row(blocks.at(-1)! + 2n, 5n)], { timestamp: start + hour, height: 2n })
+      const seen = yield* observations.history(party, asset, start)
+      assert.deepStrictEqual(
+        seen.filter(({ market }) => market === "").map(({ balance }) => balance),
+        [9n, 5n],
+      )
+    }).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
+  })
+})
+
 describe("balances as they were", () => {
   it.effect("are searched once by each window of an account", () => {
     const store = testStore()

@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import type { AccountKey, BalanceChange, BlockMark } from "../../domain/Balance.ts"
+import { type AccountKey, type BalanceChange, type BlockMark, general } from "../../domain/Balance.ts"
 import { Big, rowsOf } from "../database/columns.ts"
 import { Database } from "../database/Database.ts"
 import { Sql } from "../database/Sql.ts"
@@ -203,12 +203,15 @@ export class Observations extends Context.Service<Observations>()("cofferer/stor
         past.forget()
         return gone.length
       }, sql.durable("Observations.reopen")),
-      /** Rows and opening balances of one party and asset since a block time, oldest first; at most 10,000. */
+      /**
+       * Rows and opening balances of a party's general account since a block time, oldest first; at most 10,000. Margin
+       * accounts may have as many in minutes.
+       */
       history: Effect.fn("Observations.history")((party: string, asset: string, since: bigint) =>
         sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
-          WHERE timestamp >= ${since} AND asset = ${asset} AND party = ${party}
+          WHERE timestamp >= ${since} AND asset = ${asset} AND party = ${party} AND market = '' AND type = ${general}
           UNION ALL SELECT party, asset, market, type, balance, timestamp FROM openings
-          WHERE timestamp >= ${since} AND asset = ${asset} AND party = ${party}
+          WHERE timestamp >= ${since} AND asset = ${asset} AND party = ${party} AND market = '' AND type = ${general}
           ORDER BY timestamp LIMIT 10000`.pipe(rowsOf(BalanceColumns, "Observations.history")),
       ),
       watermark,
