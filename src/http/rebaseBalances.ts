@@ -5,12 +5,11 @@ import { type AccountKey, accountKeyText } from "../domain/Balance.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { nanosOf } from "../domain/Time.ts"
-import { Gateways } from "../gateway/Gateways.ts"
 import { aligned, blockNanos } from "../poller/askWindow.ts"
 import { keptNanosMin } from "../poller/bridgeGap.ts"
 import { subjectOf } from "../poller/Comparison.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
-import { type Base, readBaseTogether, readNewest } from "../poller/readBase.ts"
+import { type Base, readBaseOrRows } from "../poller/readBase.ts"
 import { assetById } from "../rules/Account.ts"
 import { isUnsigned } from "../rules/policy/Policy.ts"
 import { type BalanceDifference, Drifts } from "../store/balances/Drifts.ts"
@@ -67,9 +66,7 @@ const rebase = Effect.fnUntraced(function* (treasury: Treasury, account: Account
   const database = yield* Database
   for (let readings = 0; readings < readingsMax; readings++) {
     const now = nanosOf(yield* Clock.currentTimeMillis)
-    const reported = yield* readBaseTogether([account.party], now)
-    const isByRows = reported === "unsupported" && (yield* Gateways).quorum === 1
-    const base = isByRows ? ((yield* readNewest(account.party, now)) ?? "unusable") : reported
+    const { base, isByRows } = yield* readBaseOrRows([account.party], now)
     if (typeof base === "string") return problem(notRead[base], 409, "nothing was changed; try again")
     const done = yield* database.write(beginAnew(treasury, { account, base, isByRows, asked }))
     if (done !== undefined) return done

@@ -39,7 +39,7 @@ import {
   type WatchedTreasury,
   type WindowAnswer,
 } from "./askWindow.ts"
-import { beginAnew, bridgeGap } from "./bridgeGap.ts"
+import { beginAnew, beginNamed, bridgeGap, noteWatched } from "./bridgeGap.ts"
 import { explainAnswer, readBaseTogether } from "./readBase.ts"
 import { readWindow } from "./readWindow.ts"
 
@@ -190,6 +190,7 @@ export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
   const anew = yield* beginAnew(partiesOf(treasury), watermark, now)
   if (anew !== undefined) return anew === "begun"
   if (yield* bridgeGap(reader, treasury, watermark, now)) return true
+  if (yield* beginNamed(partiesOf(treasury), watermark, now)) return false
   const { answer, by } = yield* readTogether(treasury, { watermark, now, paces })
   if (answer._tag !== "Rows") {
     yield* explainAnswer(answer, { known: watermark.timestamp, now })
@@ -266,6 +267,7 @@ const begin = Effect.fnUntraced(function* (treasury: WatchedTreasury, now: bigin
   if (base === "apart") yield* (yield* disagreement).note("the gateways show different first balances")
   if (base === "unusable" || base === "apart") return false
   const observations = yield* Observations
+  yield* noteWatched(partiesOf(treasury))
   if (base === "unsupported") {
     yield* observations.rebase([], { timestamp: aligned(now - reachNanos), height: 0n })
     return true

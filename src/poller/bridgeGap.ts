@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { accountKeyText } from "../domain/Balance.ts"
 import { hasElapsed, isoOf, millisOf } from "../domain/Time.ts"
+import { disagreement } from "../store/alerts/makeTrouble.ts"
 import { raise } from "../store/alerts/raise.ts"
 import { Drifts } from "../store/balances/Drifts.ts"
 import { Observations, type Watermark } from "../store/balances/Observations.ts"
@@ -9,7 +10,7 @@ import { Settings } from "../store/database/Settings.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { blockNanos, partiesOf, type Reader, type WatchedTreasury } from "./askWindow.ts"
-import { oldestSince, reachesBehind, readBaseTogether } from "./readBase.ts"
+import { oldestSince, reachesBehind, readBaseOrRows, readBaseTogether } from "./readBase.ts"
 
 /** No node forgets rows of a day; a little less, since days begin at different hours. */
 export const keptNanosMin = 72_000_000_000_000n
@@ -105,4 +106,50 @@ export const beginAnew = Effect.fnUntraced(function* (
   )
   yield* (yield* Signals).wake("engine", "alerts")
   return "begun" as const
+})
+
+/** Setting with the keys of the parties whose rows are read up to the watermark. */
+const watchedKey = "watchedParties"
+
+const textOf = (parties: ReadonlyArray<string>): string => parties.toSorted().join(" ")
+
+export const noteWatched = (parties: ReadonlyArray<string>) =>
+  Effect.flatMap(Settings, ({ set }) => set(watchedKey, textOf(parties)))
+
+/**
+ * Begins the balances of parties that the file did not name before: rows up to the watermark were read without them, so
+ * what is known of one that was named earlier is old. True if they cannot be read now: until then no row is read.
+ */
+export const beginNamed = Effect.fnUntraced(function* (
+  parties: ReadonlyArray<string>,
+  { timestamp, height }: Watermark,
+  now: bigint,
+) {
+  const stored = yield* (yield* Settings).get(watchedKey)
+  if (stored === textOf(parties)) return false
+  const observations = yield* Observations
+  const known = yield* observations.accounts
+  const watched = new Set(stored?.split(" ") ?? known.map(({ party }) => party))
+  const named = new Set(parties.filter((party) => !watched.has(party)))
+  const { base } = named.size === 0 ? ({ base: "unsupported" } as const) : yield* readBaseOrRows([...named], now)
+  if (base === "apart") yield* (yield* disagreement).note("the gateways show different balances of new parties")
+  if (base === "unusable" || base === "apart") return true
+  if (base === "unsupported") {
+    yield* noteWatched(parties)
+    return false
+  }
+  if (base.until < timestamp) return true
+  const openings = base.openings.map((row) => ({ ...row, timestamp: base.until - blockNanos }))
+  const listed = new Set(openings.map(accountKeyText))
+  const gone = known
+    .filter((account) => named.has(account.party) && !listed.has(accountKeyText(account)))
+    .map((account) => ({ ...account, balance: 0n, timestamp: base.until - blockNanos }))
+  yield* (yield* Database).write(
+    Effect.gen(function* () {
+      yield* observations.rebase([...openings, ...gone], { timestamp, height })
+      yield* noteWatched(parties)
+    }),
+  )
+  yield* (yield* Signals).wake("engine", "alerts")
+  return false
 })

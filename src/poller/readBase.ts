@@ -129,6 +129,17 @@ const ask = (reader: Reader, parties: ReadonlyArray<string>, range: Range) => {
   return pageOf({}).pipe(Effect.catchReason("GatewayError", "Rejected", () => pageOf({ partyIds: parties })))
 }
 
+/** Balances of the parties now; of a lone gateway that lists none, by their newest rows. `isByRows`: it is so. */
+export const readBaseOrRows = Effect.fnUntraced(function* (parties: ReadonlyArray<string>, now: bigint) {
+  const listed = yield* readBaseTogether(parties, now)
+  if (listed !== "unsupported" || (yield* Gateways).quorum > 1) return { base: listed, isByRows: false }
+  const found = yield* Effect.forEach(parties, (party) => readNewest(party, now))
+  const bases = found.filter((one) => one !== undefined)
+  if (bases.length < parties.length) return { base: "unusable" as const, isByRows: true }
+  const until = bases.reduce((first, one) => (one.until < first ? one.until : first), now)
+  return { base: { openings: bases.flatMap(({ openings }) => openings), until, height: 0n }, isByRows: true }
+})
+
 /**
  * The newest row of a year of each of the party's accounts: if a gateway lists no balances, no more can be known.
  * Undefined if the rows come to no end.

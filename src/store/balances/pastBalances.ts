@@ -54,13 +54,14 @@ export const makePastBalances = (sql: Sql) => {
     const begun = yield* opening(account, after, at)
     return row === undefined || (begun !== undefined && begun.timestamp > row.timestamp) ? begun : row
   })
-  /** 0 before its first row, where all rows since the beginning are there. */
+  /** 0 before its first row, where all rows since the beginning are there, and no later reading began with it. */
   const searched = Effect.fnUntraced(function* (account: AccountRow, at: bigint) {
     const held = yield* heldAt(account, at)
     if (held !== undefined) return held.balance
     const mark = yield* marks
     const base = mark.get("base")
-    return base !== undefined && base <= at && !mark.has("pruned") ? 0n : undefined
+    if (base === undefined || base > at || mark.has("pruned")) return undefined
+    return (yield* opening(account, at, nanosMax)) === undefined ? 0n : undefined
   })
   const balanceAt = Effect.fnUntraced(function* (account: AccountRow, at: bigint, window: number) {
     if (account.timestamp <= at) return account.balance
