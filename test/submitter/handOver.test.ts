@@ -317,6 +317,34 @@ describe("what a store held open that was put back", () => {
     ),
   )
 
+  it.effect("is not paid again where a gateway far behind showed the start less than the lost store paid", () =>
+    putBack(
+      {
+        before: function* (options, world) {
+          yield* ticking(rounds(options, world, 12))
+          yield* handIn(options)
+        },
+        after: function* (options, world, client) {
+          yield* ticking(rounds(options, world, 12))
+          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+          yield* pass(world, 90, ticking(round(options, world)))
+          yield* arm(client, { operation: "any", kind: "lagging_replica", rate: 1, blocks: 103 })
+        },
+        blocks: 0,
+        isUnseen: true,
+      },
+      function* (options, world, client) {
+        yield* ticking(rounds(options, world, 3))
+        yield* disarm(client)
+        yield* TestClock.adjust("9 seconds")
+        yield* ticking(rounds(options, world, 4, new Set(["reconcile"])))
+        yield* ticking(rounds(options, world, 4))
+        assert.lengthOf(yield* paid(world), 2)
+      },
+      { transfersPer24h: 9 },
+    ),
+  )
+
   const unsent: Story = {
     before: Effect.fnUntraced(function* (options, world) {
       yield* rounds(options, world, 3, new Set(["submit", "confirm"]))

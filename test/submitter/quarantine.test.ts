@@ -149,6 +149,7 @@ describe("a quarantine that begins", () => {
       yield* rounds(options, world, 3)
       yield* clearance.revoke
       yield* TestClock.adjust("40 seconds")
+      yield* round(options, world, new Set(["reconcile"]))
       const slow = gate(/withdrawals/)
       front.manner = slow.manner
       const look = yield* Effect.forkChild(reconcileOnce())

@@ -14,7 +14,7 @@ import { LedgerAudit } from "../../store/payments/LedgerAudit.ts"
 import { Metrics } from "../../telemetry/Metrics.ts"
 import { AuditMemory } from "../AuditMemory.ts"
 import { ChainHeadCache, haltOnWrongChain } from "../ChainHeadCache.ts"
-import { beginQuarantine, keepQuarantine } from "./quarantine.ts"
+import { beginQuarantine, clockGapNow, keepQuarantine } from "./quarantine.ts"
 import { countHistory, isCounted, recordListing } from "./recordListing.ts"
 import { handOver, settleListed } from "./settleListed.ts"
 import { watchDebits } from "./watchDebits.ts"
@@ -77,14 +77,17 @@ const auditTransfers = Effect.fn("Reconcile.transfers")(function* (party: string
   if (isGranted && !isDue) return
   const start = isGranted ? 0n : yield* startHeight()
   if (start === undefined) return
+  // As it is before the listing: one of a gateway that is behind lacks what was paid since.
+  const gap = isGranted ? undefined : yield* clockGapNow
   const listing = yield* list(party)
-  yield* (yield* Clearance).explain(party, listing === "silent" ? silentWords : undefined)
+  yield* (yield* Clearance).explain(party, listing === "silent" ? silentWords : gap?.detail)
   if (listing === "silent") return
   const isEmpty = listing === undefined || listing.transfers.length === 0
   yield* memory.noteReading(party, { at: now, until: listing?.mark?.timestamp ?? newest + 1n, isEmpty })
   if (listing !== undefined) yield* recordListing(party, { ...listing, cursor: yield* cursorSeenTwice(party, listing) })
-  if (!isGranted) yield* clearIfListed(party, start, listing)
-  else if (listing !== undefined) yield* (yield* Clearance).grant(party, true)
+  if (isGranted) {
+    if (listing !== undefined) yield* (yield* Clearance).grant(party, true)
+  } else if (gap === undefined) yield* clearIfListed(party, start, listing)
 })
 
 /** Clears the key if its payments are listed up to the block, or if no gateway lists any and the quarantine is over. */

@@ -68,11 +68,11 @@ const writeIfStill = Effect.fnUntraced(function* <A, E, R>(stored: string, write
   yield* (yield* Database).write(checked, revoke)
 })
 
-/** True if the newest block of the balances and our clock differ by more than is allowed, or none is known. */
-const isBehind = Effect.gen(function* () {
+/** How the newest block of the balances and our clock differ, if by more than is allowed, or none is known. */
+export const clockGapNow = Effect.gen(function* () {
   const { maxAgeMillis } = (yield* CycleConfig).treasury.network
   const rows = yield* (yield* Observations).watermark
-  return clockGap(yield* Clock.currentTimeMillis, rows && millisOf(rows.timestamp), maxAgeMillis) !== undefined
+  return clockGap(yield* Clock.currentTimeMillis, rows && millisOf(rows.timestamp), maxAgeMillis)
 })
 
 /** Signs nothing for one window: payments in flight from a lost database execute or expire in it. */
@@ -90,7 +90,7 @@ export const keepQuarantine = Effect.fnUntraced(function* () {
   // A count that no window from here reaches was made on the chain before a reset.
   const isCounted = counted !== null && counted <= latest
   // A gateway that is behind names a head from which the window ends too early.
-  if (!isCounted && (yield* isBehind)) return undefined
+  if (!isCounted && (yield* clockGapNow) !== undefined) return undefined
   const window = yield* (yield* ChainState).windowAt(head.height)
   const until = isCounted ? counted : head.height + BigInt(window) + quarantineBlocks
   if (!isCounted) yield* writeIfStill(stored, settings.set(quarantineKey, String(until)))
