@@ -282,6 +282,12 @@ describe("a sweep", () => {
     assert.strictEqual(endedBy.paused(one), `a person ends the pause: ${commands[1]}`)
   })
 
+  it("names, where no newer block is read, the command that says why", () => {
+    const [subject] = subjectsOf(sweep)
+    const facts = subjectFacts(subject!, snapshotOf({ hot: 600 }), { ...ripe, episode: 1 })
+    assert.strictEqual(endedBy.stale(facts), 'a newer block is read: "cofferer status" says what prevents it')
+  })
+
   it("pays the balance less the highest fee if all is wanted", () => {
     const all = { ...sweep, levels: [{ ...level, trigger: units(200), target: units(0) }] }
     const { decision } = judged(all, snapshotOf({ hot: 250 }), ripe)

@@ -221,7 +221,7 @@ export const endedBy: Readonly<Record<HoldReason, (facts: SubjectFacts) => strin
     const seen = `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is seen`
     return snapshot.asOf === undefined ? seen : `${seen}, or the rule has onNoData: zero`
   },
-  stale: fixed("a newer block is read"),
+  stale: fixed('a newer block is read: "cofferer status" says what prevents it'),
   catching_up: fixed("all is read and compared"),
   disagreement: fixed("enough gateways agree"),
   drift: fixed("rows and balances agree twice: see reconcile, and balances rebase"),
