@@ -152,8 +152,12 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   if (restart.length > 0) return yield* refuse(refusedFor(restart, false))
   const next = { treasury, mode: old.mode }
   const weaker = yield* weakerIn(next)
-  const refusal = yield* refusalOf(old, next, weaker, asked)
-  if (refusal !== undefined) return yield* refuse(refusal)
+  const isAsking = weaker.length > 0 && (yield* operatorsInForce).size > 0
+  const approval = isAsking ? yield* approvalOfTerms(old, next) : undefined
+  if (approval?.isEnough === false) return yield* refuse(refusedAsWeaker(weaker, approval.advice))
+  if (weaker.length > 0 && approval === undefined && !asked.allowWeaker) {
+    return yield* refuse(refusedAsWeaker(weaker, '"cofferer reload --allow-weaker --reason TEXT"'))
+  }
   const parts = configParts.filter((part) => part !== "all" && before[part] !== after[part])
   // Under the halt the rules of the file were never adopted: those that the store knows are what it replaces.
   const replaced = isHalted ? undefined : old.treasury.rules
@@ -161,7 +165,8 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const policy = treasury.policy.hash
   const detail = `${parts.join(", ")} changed`
   const entry = { detail, before: before.all, after: after.all, parts, weaker, policy, author, reason }
-  const why = `reloaded by ${author}: ${reason}`
+  const by = approval === undefined ? author : `${author}, approved by ${approval.by.join(" and ")}`
+  const why = `reloaded by ${by}: ${reason}`
   const write = Effect.gen(function* () {
     yield* putInForce(next, entry, replaced)
     yield* endTermsHalt(why)
@@ -171,21 +176,6 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   yield* config.replace(next, writeAtomically(write))
   yield* announceReload(next, asked, parts)
   return { _tag: "Reloaded" as const, hash: after.all, parts, weaker }
-})
-
-/** Why the terms of a changed file do not come into force; undefined if they do. */
-const refusalOf = Effect.fnUntraced(function* (
-  old: InForce,
-  next: InForce,
-  weaker: ReadonlyArray<string>,
-  asked: ReloadAsked,
-) {
-  if (weaker.length === 0) return undefined
-  if ((yield* operatorsInForce).size === 0) {
-    return asked.allowWeaker ? undefined : refusedAsWeaker(weaker, '"cofferer reload --allow-weaker --reason TEXT"')
-  }
-  const approval = yield* approvalOfTerms(old, next)
-  return approval.isEnough ? undefined : refusedAsWeaker(weaker, approval.advice)
 })
 
 /** Records the configuration at a start, or halts if nobody has agreed to its weaker terms. */

@@ -372,6 +372,19 @@ describe("terms that permit more, once they are in force", () => {
       })
     }),
   )
+
+  it.effect("page who signed what was reloaded, and who reloaded it", () =>
+    reborn(named, function* (options) {
+      const wide = yield* wider(options)
+      yield* life(yield* written(options), function* () {
+        yield* agree(wide, ["ana", "ben"])
+        yield* wider(options)
+        assert.containSubset(yield* reload(), { _tag: "Reloaded" })
+        const words = /^page the terms [0-9a-f]{8} are in force, reloaded by zoe, approved by ana and ben: as meant: /
+        assert.match((yield* pages)[0] ?? "", words)
+      })
+    }),
+  )
 })
 
 describe("terms accept, where operators are named whose keys are lost", () => {

@@ -279,8 +279,13 @@ export const classics: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "http/reload.ts",
-        source: "if (weaker.length === 0) return undefined",
-        instead: "if (weaker.length >= 0) return undefined",
+        source: "const isAsking = weaker.length > 0 &&",
+        instead: "const isAsking = weaker.length < 0 &&",
+      },
+      {
+        file: "http/reload.ts",
+        source: "if (weaker.length > 0 && approval === undefined",
+        instead: "if (weaker.length < 0 && approval === undefined",
       },
     ],
   },
