@@ -90,4 +90,18 @@ describe("a listing of many transfers", () => {
     yield* note([done, pending])
     assert.deepStrictEqual(yield* statuses, ["pending"])
   })
+
+  it.effect("completes the movement that it names, and no other", function* () {
+    const movements = [1, 2].map((n) => ({ ...transferOf(idOf(n)), to: "" }))
+    yield* note(movements)
+    yield* note([transferOf(idOf(1), { reference: "rent" })])
+    const known = yield* (yield* LedgerAudit).unacknowledged
+    assert.deepStrictEqual(
+      known.map(({ id, to: receiver, reference }) => [id, receiver, reference]),
+      [
+        [idOf(1), to, "rent"],
+        [idOf(2), "", ""],
+      ],
+    )
+  })
 })

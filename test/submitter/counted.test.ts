@@ -223,6 +223,15 @@ describe("falls of an account", () => {
     }),
   )
 
+  it.effect("are found on every page of a busy day", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(40 * 86_400_000)
+      const now = 40n * 86_400_000_000_000n
+      const rows = Array.from({ length: 2_500 }, (_, i) => row(now - BigInt(i + 1), BigInt(i)))
+      assert.lengthOf(yield* fallsShown(changes(rows), alice), 2_499)
+    }),
+  )
+
   it("are counted from the first row known, each by what was held before", () => {
     const rows = [row(40n, 7n), row(30n, 2n), row(20n, 9n), row(10n, 10n), row(25n, 3n, "b")]
     const falls = fallsAmong(alice, rows, 15n).map(({ asset, amount, timestamp }) => [asset, amount, timestamp])
