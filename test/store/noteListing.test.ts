@@ -3,6 +3,7 @@ import { Effect, Tracer } from "effect"
 import { Database } from "../../src/store/database/Database.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { LedgerAudit } from "../../src/store/payments/LedgerAudit.ts"
+import type { ListedTransfer } from "../../src/store/payments/noteListing.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { itWith } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
@@ -26,7 +27,7 @@ const signedBefore = Effect.gen(function* () {
   return attempt
 })
 
-const note = Effect.fnUntraced(function* (transfers: ReadonlyArray<ReturnType<typeof transferOf>>) {
+const note = Effect.fnUntraced(function* (transfers: ReadonlyArray<ListedTransfer>) {
   const { write } = yield* Database
   const { note: noted } = yield* LedgerAudit
   return yield* write(noted({ party: from, cursor: undefined, transfers, isOwn: () => false }))
