@@ -68,7 +68,7 @@ export interface TreasuryEntry {
   readonly file: string
 }
 
-/** What a file system keeps at its root, where a folder may be mounted: only root can read it. */
+/** Folder at the root of a file system, and so of a mounted folder; only root can read it. */
 const lostAndFound = "lost+found"
 
 /** The treasuries of a folder, by name. Only the names are read from their files, which may be faulty otherwise. */

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { accountKeyText } from "../domain/Balance.ts"
+import { accountKeyText, type BalanceChange } from "../domain/Balance.ts"
 import { hasElapsed, isoOf, millisOf } from "../domain/Time.ts"
 import { disagreement } from "../store/alerts/makeTrouble.ts"
 import { raise } from "../store/alerts/raise.ts"
@@ -71,6 +71,20 @@ export const anewKey = "chainAnew"
 
 const cause = "the network was reset, and its chain began again"
 
+interface Begun {
+  readonly parties: ReadonlySet<string>
+  readonly openings: ReadonlyArray<BalanceChange>
+  readonly at: bigint
+}
+
+/** Zero for each known account of the parties that their new balances do not have. */
+const goneOf = (known: ReadonlyArray<BalanceChange>, { parties, openings, at }: Begun) => {
+  const listed = new Set(openings.map(accountKeyText))
+  return known
+    .filter((account) => parties.has(account.party) && !listed.has(accountKeyText(account)))
+    .map((account) => ({ ...account, balance: 0n, timestamp: at }))
+}
+
 /**
  * Starts balances again on a restarted chain: present values, and zero for each account that it does not have.
  * Undefined if no restart is pending; "waits" while they cannot be read: until then no row is read.
@@ -92,10 +106,8 @@ export const beginAnew = Effect.fnUntraced(function* (
       : { timestamp: base.until, height: base.height }
   if (reached.timestamp <= watermark.timestamp) return "waits" as const
   const openings = base === "unsupported" ? [] : base.openings
-  const listed = new Set(openings.map(accountKeyText))
-  const gone = (yield* observations.accounts)
-    .filter((account) => parties.includes(account.party) && !listed.has(accountKeyText(account)))
-    .map((account) => ({ ...account, balance: 0n, timestamp: reached.timestamp - blockNanos }))
+  const at = reached.timestamp - blockNanos
+  const gone = goneOf(yield* observations.accounts, { parties: new Set(parties), openings, at })
   yield* (yield* Database).write(
     Effect.gen(function* () {
       yield* observations.rebase([...openings, ...gone], reached)
@@ -131,7 +143,7 @@ export const beginNamed = Effect.fnUntraced(function* (
   const known = yield* observations.accounts
   const watched = new Set(stored?.split(" ") ?? known.map(({ party }) => party))
   const named = new Set(parties.filter((party) => !watched.has(party)))
-  const { base } = named.size === 0 ? ({ base: "unsupported" } as const) : yield* readBaseOrRows([...named], now)
+  const base = named.size === 0 ? "unsupported" : (yield* readBaseOrRows([...named], now)).base
   if (base === "apart") yield* (yield* disagreement).note("the gateways show different balances of new parties")
   if (base === "unusable" || base === "apart") return true
   if (base === "unsupported") {
@@ -139,11 +151,9 @@ export const beginNamed = Effect.fnUntraced(function* (
     return false
   }
   if (base.until < timestamp) return true
-  const openings = base.openings.map((row) => ({ ...row, timestamp: base.until - blockNanos }))
-  const listed = new Set(openings.map(accountKeyText))
-  const gone = known
-    .filter((account) => named.has(account.party) && !listed.has(accountKeyText(account)))
-    .map((account) => ({ ...account, balance: 0n, timestamp: base.until - blockNanos }))
+  const at = base.until - blockNanos
+  const openings = base.openings.map((row) => ({ ...row, timestamp: at }))
+  const gone = goneOf(known, { parties: named, openings, at })
   yield* (yield* Database).write(
     Effect.gen(function* () {
       yield* observations.rebase([...openings, ...gone], { timestamp, height })

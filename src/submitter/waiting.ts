@@ -3,14 +3,12 @@ import { CycleConfig } from "../config/ConfigInForce.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, waitsFrom } from "../domain/Intent.ts"
-import { dayMillis, instantText, millisOf } from "../domain/Time.ts"
+import { dayMillis, instantText } from "../domain/Time.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
 import { isNamed, subjectOfIntent } from "../payments/backing.ts"
-import { clockGap } from "../rules/checks/wrongClock.ts"
 import { isUnsigned } from "../rules/policy/Policy.ts"
 import { type Backing, judgeWait, type WaitFacts, waitAlertMillis } from "../rules/waiting.ts"
 import { raise } from "../store/alerts/raise.ts"
-import { Observations } from "../store/balances/Observations.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
 import { listedBefore } from "../store/payments/LedgerAudit.ts"
@@ -18,6 +16,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
+import { clockGapNow } from "./audit/quarantine.ts"
 import { currentBacking } from "./SigningFacts.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
 
@@ -29,12 +28,7 @@ const neededSince = Effect.fnUntraced(function* (intent: Intent) {
 })
 
 /** True if our clock and the newest block agree. Otherwise no deadline ends a payment, and nothing is signed. */
-export const clockAgrees = Effect.gen(function* () {
-  const { maxAgeMillis } = (yield* CycleConfig).treasury.network
-  const watermark = yield* (yield* Observations).watermark
-  const block = watermark && millisOf(watermark.timestamp)
-  return clockGap(yield* Clock.currentTimeMillis, block, maxAgeMillis) === undefined
-})
+export const clockAgrees = Effect.map(clockGapNow, (gap) => gap === undefined)
 
 /** Interval of repeated alerts for a payment that still waits. */
 const repeatMillis = dayMillis
