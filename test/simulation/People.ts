@@ -56,6 +56,8 @@ interface Wish {
   /** Block before which it is not asked for. */
   from: number
   fiber: Fiber.Fiber<unknown, unknown> | undefined
+  /** The process that was asked. */
+  process?: object | undefined
   readonly onDone: (value: unknown) => void
 }
 
@@ -84,12 +86,19 @@ interface Around {
   readonly now: () => number
   /** Runs an effect in a process that is up; undefined where there is none. */
   readonly act: <A>(effect: Effect.Effect<A, unknown, Services>) => Fiber.Fiber<A, unknown> | undefined
+  /** The process that is up, if one is. */
+  readonly process: () => object | undefined
   /** Lets all that needs no time be done. */
   readonly rest: () => void
 }
 
-/** Blocks after which a person who heard nothing asks again. */
+/** Blocks after which a person who heard nothing asks the next process. */
 const patienceBlocks = 6
+/**
+ * The same if the process that was asked lives: a verb that reads the ledger takes its time, and begins its wait again
+ * when it is repeated.
+ */
+const longPatienceBlocks = 60
 const unit = 1_000_000n
 const said = { author: "zoe", reason: "looks at it" }
 
@@ -98,7 +107,7 @@ const inForce = <A, E, R>(verb: (treasury: DaemonOptions["treasury"]) => Effect.
   Effect.flatMap(ConfigInForce, ({ now }) => verb(now().treasury))
 
 /** The people of one run. */
-export const makePeople = ({ deeds, docket, dataDir, blockMillis, now, act, rest }: Around): People => {
+export const makePeople = ({ deeds, docket, dataDir, blockMillis, now, act, process, rest }: Around): People => {
   const wishes: Array<Wish> = []
   const taken = new Set<string>()
   const sums = new Map<string, bigint>()
@@ -159,8 +168,10 @@ export const makePeople = ({ deeds, docket, dataDir, blockMillis, now, act, rest
       for (const one of wishes.filter(({ from }) => from <= block)) {
         const exit = one.fiber?.pollUnsafe()
         if (exit === undefined) {
-          if (one.fiber !== undefined && block < one.from + patienceBlocks) continue
           // A process that died never answers; the one that lives hears of it for the second time.
+          const patience = one.process === process() ? longPatienceBlocks : patienceBlocks
+          if (one.fiber !== undefined && block < one.from + patience) continue
+          one.process = process()
           one.fiber = act(one.effect)
           one.from = block
           continue

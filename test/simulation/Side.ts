@@ -99,6 +99,7 @@ export class Side {
       blockMillis: plan.blockMillis,
       now: () => time.now() + shared.wrongBy,
       act: (effect) => this.replica?.act(effect),
+      process: () => this.replica,
       rest: () => time.runTo(time.now()),
     })
     const { people } = this
