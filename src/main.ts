@@ -14,6 +14,20 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   })
 }
 
+/** The treasuries of a folder begin to listen one after the other. */
+const passedOnMillis = 100
+let isHaltEarly = false
+// A halt that comes before the daemon listens, as while it loads its rules, is passed on once it does. By default the
+// signal would end the process, which is started again, and pays.
+process.on("SIGUSR2", () => {
+  isHaltEarly ||= process.listenerCount("SIGUSR2") === 1
+})
+process.on("newListener", (event) => {
+  if (event !== "SIGUSR2" || !isHaltEarly) return
+  isHaltEarly = false
+  setTimeout(() => process.emit("SIGUSR2", "SIGUSR2"), passedOnMillis).unref()
+})
+
 const args = process.argv.slice(2)
 commandLine(args).pipe(
   Effect.provide(NodeServices.layer),

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process"
-import { rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs"
+import { basename, join } from "node:path"
 import { setImmediate } from "node:timers/promises"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type Daemon, get, root, start } from "../support/Cofferer.ts"
@@ -72,6 +72,28 @@ describe("a daemon in its own process", () => {
     assert.match(health().stdout, /^nothing listens on 127\.0\.0\.1 port \d+\n$/)
     rmSync(join(data, "page-address"))
     assert.match(health().stdout, /^no daemon has written .*page-address: name the directory of --data\n$/)
+  })
+})
+
+/** Code that needs a moment to load, and no rule. */
+const slowRules = "for (let n = 0; n < 300_000_000; n++);\nexport const rules = []\n"
+
+/** True once it is the program, and not the shell that starts it, and has begun the process that loads code. */
+const isLoading = (pid: number): boolean =>
+  basename(readlinkSync(`/proc/${pid}/exe`)) === "node" &&
+  readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8") !== ""
+
+describe("SIGUSR2 while the rules are loaded", () => {
+  it("halts the daemon once it runs", async () => {
+    const slow = join(dir, "slow")
+    mkdirSync(slow)
+    writeFileSync(join(slow, "slow.ts"), slowRules)
+    writeFileSync(join(slow, "treasury.yaml"), fastSandbox().replace("rules:\n", "rules:\n  - slow.ts\n"))
+    const daemon = start(["run", "treasury.yaml", "--sandbox", "--output", "json"], { cwd: slow })
+    while (!isLoading(daemon.child.pid!)) await setImmediate()
+    daemon.child.kill("SIGUSR2")
+    await daemon.line(lineWith("signing halted", "the signal SIGUSR2"))
+    assert.deepStrictEqual(await daemon.stop(), { code: 0, signal: null })
   })
 })
 

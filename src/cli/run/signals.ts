@@ -1,5 +1,5 @@
-import { EventEmitter } from "node:events"
-import { Cause, Context, Effect, Exit, Option, Queue, type Scope } from "effect"
+import type { EventEmitter } from "node:events"
+import { Cause, Context, Effect, Exit, Option, Queue } from "effect"
 import { readHaltFile, writeHaltFile } from "../../config/files.ts"
 import type { ConfigError } from "../../config/yaml/ConfigError.ts"
 import { reloadConfig } from "../../http/reload.ts"
@@ -20,10 +20,8 @@ const daemonSignals = (): ReadonlyArray<NodeJS.Signals> =>
   process.stdout.isTTY ? ["SIGUSR1", "SIGUSR2"] : ["SIGUSR1", "SIGUSR2", "SIGHUP"]
 
 /** Passes signals on to several treasuries, with one listener of the process. */
-export const passSignals: Effect.Effect<EventEmitter, never, Scope.Scope> = Effect.gen(function* () {
-  const hub = new EventEmitter().setMaxListeners(0)
+export const passSignals = Effect.fnUntraced(function* (hub: EventEmitter) {
   for (const signal of daemonSignals()) yield* listenFor(process, signal, () => hub.emit(signal))
-  return hub
 })
 
 const listenFor = (source: EventEmitter, signal: NodeJS.Signals, hear: () => void) =>

@@ -1,4 +1,4 @@
-import type { EventEmitter } from "node:events"
+import { EventEmitter } from "node:events"
 import { resolve } from "node:path"
 import { Cause, Clock, Effect, Exit, FiberMap, Layer, Option, Random } from "effect"
 import { HttpClient } from "effect/http"
@@ -104,7 +104,7 @@ const connectionsLayer = ({ postgresUrlFile: urlFile }: DaemonConfig) =>
       )
 
 const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
-  const hub = yield* passSignals
+  const hub = new EventEmitter().setMaxListeners(0)
   const shared: SharedParts = {
     http: Layer.succeed(HttpClient.HttpClient, yield* HttpClient.HttpClient),
     gateways: yield* GatewayPool,
@@ -164,6 +164,8 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
     return entries.length
   })
   const count = yield* scan
+  // After the treasuries listen: a halt of before is passed on now.
+  yield* passSignals(hub)
   yield* announce
   yield* logEvent("treasuries started", { count, dataDir: config.dataDir })
   yield* Effect.forkScoped(onHangup(scan))
