@@ -55,11 +55,11 @@ export const paginationOf = (chosen: ChosenPage): Pagination => ({
   newestFirst: Option.getOrUndefined(chosen.newestFirst),
 })
 
-/** The gateway chosen by name or address; default the first. */
-export const gatewayOf = ({ network }: Treasury, asked: Option.Option<string>): GatewayConfig => {
-  const [first] = network.gateways
-  const named = Option.getOrElse(asked, () => first.name)
-  return network.gateways.find(({ name }) => name === named) ?? { ...first, url: named }
+/** The gateway chosen by name or address; default the first. Another address gets no headers: they hold secrets. */
+export const gatewayOf = ({ network: { gateways } }: Treasury, asked: Option.Option<string>): GatewayConfig => {
+  const named = Option.getOrElse(asked, () => gateways[0].name)
+  const known = gateways.find(({ name }) => name === named) ?? gateways.find(({ url }) => url === named)
+  return known ?? { name: named, url: named, headerFiles: new Map() }
 }
 
 /** One gateway of the treasury by itself. */
@@ -75,21 +75,22 @@ export const readFromGateway = <A>(chosen: ChosenPage, read: Effect.Effect<A, Ga
     return yield* read.pipe(Effect.provide(layerAlone(treasury, gatewayOf(treasury, chosen.gateway))))
   }).pipe(Effect.catchTag("GatewayError", failureOf))
 
-/** Symbols that rules, policy and floors of a file name. */
+/** Symbols in the rules, the policy and the floors of a file. */
 const symbolsOf = (raw: TreasuryFile): ReadonlyArray<string> => {
   const symbols = new Set<string>()
   for (const party of Object.values(raw.parties ?? {}))
     for (const key of Object.keys(party.floor ?? {})) symbols.add(key)
   for (const rule of raw.rules ?? []) {
     for (const level of rule.topUp?.levels ?? []) symbols.add(level.asset)
-    for (const { asset } of [...(rule.code?.accounts ?? []), ...(rule.code === undefined ? [] : [rule.code])])
-      symbols.add(asset)
-    if (rule.sweep !== undefined) symbols.add(rule.sweep.asset)
+    for (const account of rule.code?.accounts ?? []) symbols.add(account.asset)
+    const { sweep, rebalance, split, payout, request, withdraw, code } = rule
+    for (const kind of [sweep, rebalance, split, payout, request, withdraw, code])
+      if (kind !== undefined) symbols.add(kind.asset)
     if (rule.notify?.asset !== undefined && rule.notify.asset !== "any") symbols.add(rule.notify.asset)
     for (const condition of [rule.notify?.when, rule.clear]) {
       if (typeof condition === "object") for (const symbol of symbolsIn(condition)) symbols.add(symbol)
     }
-    for (const key of Object.keys(rule.min ?? {})) symbols.add(key)
+    for (const key of Object.keys({ ...rule.min, ...rule.floor })) symbols.add(key)
   }
   for (const line of raw.policy?.allow ?? []) symbols.add(line.asset)
   return [...symbols].toSorted()

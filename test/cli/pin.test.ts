@@ -35,9 +35,11 @@ describe("cofferer assets --pin", () => {
   const file = join(dir, "treasury.yaml")
   const edges = [asset("a", "USDT", 6), asset("b", "VEGA", 18), asset("c", "TWO", 5), asset("d", "TWO", 18)]
   const listing = { assets: { edges, pageInfo: { hasNextPage: false, endCursor: "d" } } }
-  const server = createServer(({ url }, response) =>
-    response.end(JSON.stringify(url === headPath ? headOf("c-1") : listing)),
-  )
+  const tokens = new Set<unknown>()
+  const server = createServer(({ url, headers }, response) => {
+    tokens.add(headers["x-token"])
+    response.end(JSON.stringify(url === headPath ? headOf("c-1") : listing))
+  })
   let text = ""
   beforeAll(async () => {
     await new Promise<void>((resolve) => {
@@ -69,6 +71,46 @@ describe("cofferer assets --pin", () => {
     const chosen = await pinned("--asset-id", id("d"))
     assert.strictEqual(chosen.stdout, `assets:\n  TWO: { id: "${id("d")}", decimals: 18 }\n`)
     assert.strictEqual((await pinned("--symbol", "NONE")).code, 4)
+  })
+
+  it("pins what a rule of any kind names, without a policy that names it too", async () => {
+    const rules = [
+      'sweep: { from: a, to: b, asset: USDT, above: "2", target: "1" }',
+      'rebalance: { asset: USDT, weights: { a: 1, b: 1 }, tolerance: "10%" }',
+      'split: { from: a, asset: USDT, above: "2", to: { b: 1 } }',
+      'payout: { from: a, to: b, asset: USDT, amount: "1" }, schedule: { cron: "0 9 * * 1" }',
+      'request: { from: b, to: a, asset: USDT, below: "1", target: "2" }',
+      'withdraw: { from: a, asset: USDT, above: "2", target: "1", to: b }',
+      "notify: { asset: USDT, becomes: [enabled] }",
+      'notify: { when: { rate: { party: a, asset: USDT, above: "1" } } }',
+      'topUp: { from: a, levels: [{ party: b, asset: USDT, below: "1", target: "2" }] }',
+    ]
+    for (const rule of rules) {
+      writeFileSync(file, text.replace(/rules:.*/s, `rules: [{ name: r, ${rule}, floor: { VEGA: "1" } }]\n`))
+      const { code, stdout, stderr } = await pinned("--output", "json")
+      assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" }, rule)
+      const { assets } = JSON.parse(stdout) as { readonly assets: object }
+      assert.deepStrictEqual(Object.keys(assets), ["USDT", "VEGA"], rule)
+    }
+    writeFileSync(file, text)
+  })
+
+  it("sends the headers of a gateway to that gateway alone", async () => {
+    writeFileSync(join(dir, "token"), "secret-of-node")
+    const url = /"(http[^"]*)"/.exec(text)![1]!
+    const withHeaders = `{ node: { url: "${url}", headers: { X-Token: { file: token } } } }`
+    writeFileSync(file, text.replace(/gateways: \{[^}]*\}/, `gateways: ${withHeaders}`))
+    const tokensAt = async (...args: ReadonlyArray<string>) => {
+      tokens.clear()
+      const { code, stderr } = await pinned(...args)
+      assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" })
+      return [...tokens]
+    }
+    for (const own of [[], ["--gateway", "node"], ["--gateway", url]]) {
+      assert.deepStrictEqual(await tokensAt(...own), ["secret-of-node"])
+    }
+    assert.deepStrictEqual(await tokensAt("--gateway", url.replace("127.0.0.1", "localhost")), [undefined])
+    writeFileSync(file, text)
   })
 
   it("lists without --pin, and refuses a pin that the listing contradicts", async () => {
