@@ -57,8 +57,9 @@ export const makeDrawing = (from: number, to: number) => {
       const key = `${state.rule}|${state.subject}`
       const before = open.get(key)
       if (before?.reason !== undefined && !calm.has(before.reason)) {
-        const span = { reason: before.reason, from: columnOf(before.at), until: columnOf(state.at) }
-        spans.set(key, [...(spans.get(key) ?? []), span])
+        const own = spans.get(key) ?? []
+        own.push({ reason: before.reason, from: columnOf(before.at), until: columnOf(state.at) })
+        spans.set(key, own)
       }
       open.set(key, state)
     },
