@@ -107,7 +107,7 @@ const Waiting = Schema.Struct({
   by: Schema.Array(Schema.String),
   others: Schema.Array(Schema.String),
   missing: Schema.Int,
-  /** Operators who have signed the same, but with another reason. A daemon of an earlier build does not say it. */
+  /** Operators who have signed the same with another reason. A daemon of an earlier build omits them. */
   otherReasons: Schema.optionalKey(Schema.Array(Schema.Struct({ operator: Schema.String, reason: Schema.String }))),
 })
 const isWaiting = Schema.is(Waiting)

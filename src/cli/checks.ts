@@ -166,7 +166,7 @@ const feeWarnings = (treasury: Treasury, scenario: Scenario | undefined): Readon
 /** Longest wait of a command for the gateways. */
 export const gatewayWaitMillis = 5_000
 
-/** A comparison with the gateways: warnings, and why nothing or less was compared (undefined if all was). */
+/** Result of a comparison with the gateways: warnings, and what was not compared (undefined if all was). */
 const compared = (warnings: ReadonlyArray<Problem>, note?: string) => ({ warnings, note })
 
 /**
