@@ -5,14 +5,14 @@ export const lineCharsMax = 4_000_000
 const nodesMax = 100_000
 const levelsMax = 60
 
-/** A value of a file of rules, or an answer of its code. Functions stay where they are: `f` is their number. */
+/** A value of a rules file, or a result of its code, as JSON. A function stays in its process: `f` is its number. */
 type Wire =
   | string
   | { readonly f: number }
   | { readonly a: ReadonlyArray<Wire> }
   | { readonly o: ReadonlyArray<readonly [string, Wire]> }
   | { readonly p: "undefined" | "number" | "boolean" | "null" | "bigint" | "symbol"; readonly v: string }
-  /** Something that has to be waited for. */
+  /** A promise, or another object with `then`. */
   | { readonly t: 1 }
 
 /** Text of an error. */
@@ -47,10 +47,10 @@ export type Reply =
   | { readonly fault: Problem }
   | { readonly thrown: Thrown }
   | { readonly told: CodeReply }
-  /** The text of a file is needed: a line with `text`, or with none where there is no such file. */
+  /** Requests the text of a file. The next line has it as `text`, or no `text` where there is no such file. */
   | { readonly file: string }
 
-/** A text as a pattern that finds it. */
+/** Source of a regular expression that matches exactly the text. */
 export const literally = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")
 
 /** Line and column of an offset, from 1. */
@@ -132,7 +132,7 @@ export const thrownBy = (error: unknown): Thrown => {
   }
 }
 
-/** Throws on an unknown name: undefined would soon be taken for zero, and be filled up. */
+/** Throws on an unknown name: code could take undefined for a balance of zero, and top it up. */
 const namedOnly = <A>(what: string, values: Readonly<Record<string, A>>): Readonly<Record<string, A>> =>
   new Proxy(Object.freeze({ ...values }), {
     get: (known, name) => {

@@ -39,12 +39,12 @@ type Texts = ReadonlyMap<string, string>
 const bytesMax = 4_000_000
 const wordsMax = 2_000
 
-const held = new Map<string, { readonly texts: Texts; readonly module: RulesModule }>()
+const loadedFiles = new Map<string, { readonly texts: Texts; readonly module: RulesModule }>()
 
 /** Where in a file of rules an error arose; undefined where it does not say. */
 export const placeOfStack = (said: string) => {
   const stack = `${said}\n`
-  // Calls name a column; what stands before them may name the line alone.
+  // The lines of calls name a column; the line before them may name the line alone.
   const found =
     /\/cofferer-rules\/[0-9]+(\/[^\n]+?):([0-9]+):([0-9]+)[)\n]/.exec(stack) ??
     /\/cofferer-rules\/[0-9]+(\/[^\n]+?):([0-9]+)\n/.exec(stack)
@@ -69,7 +69,7 @@ type Read = RulesModule | { readonly problem: Problem }
 
 /** The rules of a TypeScript file, by its absolute path, as it is now. Its code is run in a process of its own. */
 export const loadRules = async (file: string): Promise<Read> => {
-  const known = held.get(file)
+  const known = loadedFiles.get(file)
   if (known !== undefined && isAsRead(known.texts)) return known.module
   return readIn(file, await loadCode(file))
 }
@@ -79,18 +79,18 @@ const readIn = (file: string, loaded: Awaited<ReturnType<typeof loadCode>>): Rea
   const { reply, reading } = loaded
   const { texts } = reading
   const text = texts.get(file) ?? ""
-  // Its process may print anything: what is not a reply throws somewhere here.
+  // Its process may print anything: an invalid reply throws in one of these steps.
   try {
     if ("fault" in reply) return { problem: faultOf(file, reply.fault) }
     if ("thrown" in reply) return { problem: thrown(file, reply.thrown) }
     if (!("loaded" in reply))
       return { problem: { ...whole(file), message: "its answer cannot be understood", remedy: "correct it" } }
     const askerOf = (f: number): LoadedFunction =>
-      asFunction({ ask: (seen) => askCode(reading, f, wireOf(seen)).then(heardIn) })
+      asFunction({ ask: (seen) => askCode(reading, f, wireOf(seen)).then(resultIn) })
     const rules = reply.loaded.rules === undefined ? undefined : decode(reply.loaded.rules, askerOf)
     if (!Array.isArray(rules)) return { problem: withoutRules(file, text, rules !== undefined) }
     const module = { rules, text, hash: hashOf(file, texts) }
-    held.set(file, { texts, module })
+    loadedFiles.set(file, { texts, module })
     return module
   } catch {
     return { problem: { ...whole(file), message: "its rules cannot be read", remedy: "correct it" } }
@@ -98,7 +98,7 @@ const readIn = (file: string, loaded: Awaited<ReturnType<typeof loadCode>>): Rea
 }
 
 /** Decodes a reply of its process. The reply is untrusted: an invalid one ends that process alone. */
-const heardIn = (reply: unknown): CodeResult => {
+const resultIn = (reply: unknown): CodeResult => {
   const { told, ended } = (reply ?? {}) as { readonly told?: unknown; readonly ended?: unknown }
   if (typeof told === "object" && told !== null && ("v" in told || "e" in told)) return told as CodeReply
   return { ended: typeof ended === "string" ? ended : "its answer cannot be understood" }

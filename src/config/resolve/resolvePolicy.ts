@@ -88,8 +88,8 @@ const namesOf = (
 })
 
 /**
- * The same policy in other words has the same digest: keys and base units only, in the file's order. What payers keep
- * belongs to it: who approves a policy approves how far it may empty an account.
+ * Digest of keys and base units, in the file's order: the same policy, written in another way, has the same one. It
+ * covers what payers keep: who approves a policy approves how far it may empty an account.
  */
 const policyDigest = (
   { maxFee, lines, groups }: Required<Pick<Policy, "maxFee" | "lines" | "groups">>,
@@ -122,7 +122,7 @@ const policyDigest = (
 
 type Approvals = ReadonlyMap<string, ApprovalGroup>
 
-/** The groups of operators that policy lines may ask for. One person has one key, which moves no money. */
+/** The groups of operators that policy lines may name. One person has one key, which is no party's. */
 export const resolveApprovals = (raw: TreasuryFile, parties: Parties, report: Reporter): Approvals => {
   const people: People = { keys: new Map(), names: new Map() }
   return new Map(

@@ -12,6 +12,7 @@ import { duringOf, resolveHours, resolveMaintenance } from "./resolveHours.ts"
 import { type KnownNames, resolveKind } from "./resolveKind.ts"
 import { type Assets, addressesOf, amountsByAsset, assetOf, type Parties, type Path } from "./resolveNames.ts"
 
+/** Use of a rule that others name, as in `inhibitedBy`: one that only reports has no condition. */
 const forOthers = ({ notify }: RuleText): "pays" | "alerts" | "reports" =>
   notify === undefined ? "pays" : notify.when === undefined ? "reports" : "alerts"
 
@@ -49,7 +50,7 @@ export const resolveRules = (
   })
 }
 
-/** Modifiers that say something about money only. */
+/** Modifiers of rules that pay. Those of `ofAlerts` apply to conditions as well. */
 const ofMoney = [
   "for",
   "clear",
@@ -68,7 +69,7 @@ const ofMoney = [
   "schedule",
 ] as const
 
-/** Modifiers that a kind has no use for. */
+/** Modifiers without a meaning, by kind. */
 const useless: Readonly<Record<string, ReadonlyArray<(typeof ofMoney)[number]>>> = {
   notify: ofMoney,
   topUp: ["schedule", "clear"],

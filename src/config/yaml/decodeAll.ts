@@ -51,7 +51,7 @@ const replacementOf = (path: ReadonlyArray<PropertyKey>, key: string): string | 
 
 type Path = ReadonlyArray<PropertyKey>
 
-/** One thing that a schema refuses, before its place is looked up. */
+/** One thing that a schema refuses, without its line. */
 interface Complaint {
   readonly path: Path
   /** "name" if the name itself is wrong, "value" if the value behind it is. */
@@ -91,7 +91,7 @@ export const decodeAll = <A>(
 }
 
 interface Context {
-  /** The innermost map on the way. */
+  /** The innermost map around the place. */
   readonly around: Ast
   /** The whole value that was decoded, and where it stands. */
   readonly value: unknown
@@ -160,7 +160,7 @@ const bestOf = (issues: ReadonlyArray<SchemaIssue.Issue>): SchemaIssue.Issue =>
 export const valueAt = (value: unknown, path: Path): unknown =>
   path.reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | null | undefined)?.[step], value)
 
-/** Characters shown of a text in place of a map: it is often a secret in place of its file. */
+/** Characters shown of a text where a map belongs: it is often a secret instead of the name of its file. */
 const shownForMapMax = 8
 
 const shown = (value: unknown, wanted: string | undefined): string => {
