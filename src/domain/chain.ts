@@ -23,9 +23,9 @@ export const isBlockTime = (nanos: bigint): boolean => nanos >= 0n && nanos <= c
 /** The only hash function that networks name for the proof of work; it is SHA3-256. */
 export const powHashFunction = "sha3_24_rounds"
 
-/** How many of so many gateways are a majority; of one, that one. */
+/** The smallest number of gateways that is a majority of all of them. */
 export const majorityOf = (gateways: number): number => Math.floor(gateways / 2) + 1
 
-/** The newest block that a quorum has begun; undefined if too few answered. One ahead of all proves nothing. */
+/** The highest of the gateways' newest blocks that a quorum has reached; undefined if fewer than a quorum answered. */
 export const quorumTip = (tips: ReadonlyArray<bigint>, quorum: number): bigint | undefined =>
   tips.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0))[quorum - 1]
