@@ -13,7 +13,7 @@ export interface GatewayAnswer<A> {
 
 type Ask<A, R> = (gateway: Gateway) => Effect.Effect<A, GatewayError, R>
 
-/** All gateways of the network: they show the same ledger, each as late, as broken or as untrue as it is. */
+/** All gateways of the network. They serve the same ledger; any of them may lag, fail or lie. */
 export class Gateways extends Context.Service<
   Gateways,
   {
@@ -21,13 +21,13 @@ export class Gateways extends Context.Service<
     /** How many gateways must agree on an answer on which money depends. */
     readonly quorum: number
     /**
-     * Queries the best gateway, and the next one if it gives no answer or refuses. The answer that a thing does not
-     * exist is final. A quarantined gateway is skipped, unless it is the only one.
+     * Queries the best gateway, and the next one if it gives no answer or refuses. "It does not exist" is a final
+     * answer. A quarantined gateway is skipped, unless it is the only one.
      */
     readonly first: <A, R>(ask: Ask<A, R>) => Effect.Effect<A, GatewayError, R>
     /**
-     * Asks all of them at once, and waits for a quorum of answers and a moment for the others. Fails with the error of
-     * one of them where fewer than a quorum answered.
+     * Queries all of them at once. Waits for a quorum of answers, and 0.3 s longer for the others. Fails with the error
+     * of one of them where fewer than a quorum answered.
      */
     readonly several: <A, R>(ask: Ask<A, R>) => Effect.Effect<ReadonlyArray<GatewayAnswer<A>>, GatewayError, R>
     /** The same, with the answers of quarantined gateways, for a caller that judges them itself. */
@@ -35,7 +35,7 @@ export class Gateways extends Context.Service<
   }
 >()("cofferer/gateway/Gateways") {}
 
-/** How long answers beyond the quorum are awaited. */
+/** How long answers beyond the quorum are awaited, milliseconds. */
 const graceMillis = 300
 
 interface GatewaysOptions {
@@ -54,9 +54,9 @@ export const makeGateways = Effect.fnUntraced(function* ({ all, quorum, ranked, 
   const scope = yield* Effect.scope
   const owed = new Map<string, number>()
   const only = all.length === 1 ? all[0] : undefined
-  const heard = Effect.gen(function* () {
-    const unheard = yield* quarantined
-    return (yield* ranked).flatMap((name) => (unheard.has(name) ? [] : (all.find((g) => g.name === name) ?? [])))
+  const usable = Effect.gen(function* () {
+    const excluded = yield* quarantined
+    return (yield* ranked).flatMap((name) => (excluded.has(name) ? [] : (all.find((g) => g.name === name) ?? [])))
   })
   const severally =
     (withQuarantined: boolean) =>
@@ -67,7 +67,7 @@ export const makeGateways = Effect.fnUntraced(function* ({ all, quorum, ranked, 
   return Gateways.of({
     all,
     quorum,
-    first: (ask) => (only === undefined ? Effect.flatMap(heard, (gateways) => firstOf(gateways, ask)) : ask(only)),
+    first: (ask) => (only === undefined ? Effect.flatMap(usable, (gateways) => firstOf(gateways, ask)) : ask(only)),
     several: severally(false),
     everyone: severally(true),
   })
@@ -86,7 +86,7 @@ const isFinal = ({ reason }: GatewayError): boolean => reason._tag === "NotFound
 
 const isUnsupported = ({ reason }: GatewayError): boolean => reason._tag === "Unsupported"
 
-/** The first answer. If none answers: the error that says most, a refusal first and a missing operation last. */
+/** The first answer; without one the most informative error: a refusal first, a missing operation last. */
 const firstOf = Effect.fnUntraced(function* <A, R>(gateways: ReadonlyArray<Gateway>, ask: Ask<A, R>) {
   const errors: Array<GatewayError> = []
   for (const gateway of gateways) {
@@ -99,7 +99,7 @@ const firstOf = Effect.fnUntraced(function* <A, R>(gateways: ReadonlyArray<Gatew
     errors.find(({ isRetryable, reason }) => !isRetryable && reason._tag !== "Unsupported") ??
     errors.findLast((one) => !isUnsupported(one)) ??
     errors.at(-1)
-  return yield* error ?? unbelieved("all")
+  return yield* error ?? quarantinedError("all")
 })
 
 interface Asked {
@@ -116,7 +116,7 @@ interface Asked {
 /** Late requests continue in the background, so that their outcome updates the gateway's health. */
 const severalOf = Effect.fnUntraced(function* <A, R>(asking: Asked, ask: Ask<A, R>) {
   const { all, quorum, scope, quarantined, owed, withQuarantined } = asking
-  const unheard = yield* quarantined
+  const excluded = yield* quarantined
   const answers: Array<GatewayAnswer<A>> = []
   const aside: Array<GatewayAnswer<A>> = []
   const failed: Array<Cause.Cause<GatewayError>> = []
@@ -130,8 +130,8 @@ const severalOf = Effect.fnUntraced(function* <A, R>(asking: Asked, ask: Ask<A, 
     asked.delete(gateway)
     if (isOver) owe(gateway, -1)
     if (Exit.isFailure(exit)) failed.push(exit.cause)
-    else if (unheard.has(gateway.name)) {
-      failed.push(Cause.fail(unbelieved(gateway.name)))
+    else if (excluded.has(gateway.name)) {
+      failed.push(Cause.fail(quarantinedError(gateway.name)))
       if (withQuarantined) aside.push({ gateway, value: exit.value })
     } else answers.push({ gateway, value: exit.value })
     if (answers.length >= quorum) Deferred.doneUnsafe(enough, Effect.void)
@@ -160,11 +160,11 @@ const severalOf = Effect.fnUntraced(function* <A, R>(asking: Asked, ask: Ask<A, 
     ),
   )
   const given = [...answers, ...aside]
-  if (given.length < quorum) return yield* Effect.failCause(telling(failed, quorum))
+  if (given.length < quorum) return yield* Effect.failCause(bestCause(failed, quorum))
   return given.toSorted((a, b) => all.indexOf(a.gateway) - all.indexOf(b.gateway))
 })
 
-const unbelieved = (gateway: string) =>
+const quarantinedError = (gateway: string) =>
   new GatewayError({
     gateway,
     operation: "any",
@@ -172,10 +172,10 @@ const unbelieved = (gateway: string) =>
   })
 
 /** The most informative of several failures. Only a quorum can establish that an operation is missing. */
-const telling = (failed: ReadonlyArray<Cause.Cause<GatewayError>>, quorum: number): Cause.Cause<GatewayError> => {
-  const says = (cause: Cause.Cause<GatewayError>) =>
+const bestCause = (failed: ReadonlyArray<Cause.Cause<GatewayError>>, quorum: number): Cause.Cause<GatewayError> => {
+  const isMissing = (cause: Cause.Cause<GatewayError>) =>
     cause.reasons.some((reason) => reason._tag === "Fail" && isUnsupported(reason.error))
-  const other = failed.find((cause) => !says(cause))
+  const other = failed.find((cause) => !isMissing(cause))
   if (other !== undefined) return other
   return failed.length >= quorum ? failed[0]! : Cause.fail(tooFew)
 }
