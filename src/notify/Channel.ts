@@ -42,16 +42,16 @@ export interface Notification extends AlertIdentity {
 export const stateOf = ({ resolves, severity, name }: Notification): "firing" | "resolved" | "event" =>
   resolves !== undefined ? "resolved" : severity === "info" && isFactName(name) ? "event" : "firing"
 
-/** True for the all-clear of something that happened once: it clears a state, and is no news for people. */
+/** True for the all-clear of something that happened once: it clears a receiver's state, and people need no message. */
 export const isFactOver = ({ resolves, name }: Notification): boolean => resolves !== undefined && isFactName(name)
 
-/** Its subject for people. The identity has that of the first alert alone, by which Alertmanager knows it. */
+/** The subject for people. The identity keeps that of the first alert alone: Alertmanager finds the alert by it. */
 export const subjectText = ({ subject, count }: Notification): string =>
   count === 1 ? subject : `${subject} and ${count - 1} more`
 
 /**
- * A notification was taken. The text names the addresses of the receiver that refused it: it is not tried again for
- * them, since the others would get it again with each try.
+ * Result of a send that the receiver accepted. A text names those of its addresses that refused the message: they get
+ * no further try, since each try would reach the other addresses again.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: most channels have one address, and nothing to say.
 export type SendResult = string | void
@@ -65,11 +65,11 @@ export interface Channel {
 /** A receiver as configured, its secrets read. */
 export type ReceiverOptions = WithSecrets<ReceiverConfig, Redacted.Redacted>
 
-/** An address, which may be a secret. */
+/** The text of an address, which may be a secret. */
 export const plain = (value: string | Redacted.Redacted): string =>
   typeof value === "string" ? value : Redacted.value(value)
 
-/** The same without unseen characters: receivers show its texts, which may be of outsiders, as they are. */
+/** Without invisible characters: receivers show the texts unchanged, and outsiders may have written them. */
 export const visibleTexts = ({ subject, detail, fields, resolves, ...rest }: Notification): Notification => ({
   ...rest,
   subject: visible(subject),
