@@ -43,7 +43,7 @@ interface End {
   /** Follows "RULE: AMOUNT FROM -> TO". */
   readonly sentence: string
   readonly detail: string
-  /** True if it holds only while no other part of the decision is signed: then this one is owed. */
+  /** True if it ends only while no other part of its decision is signed: after one is, this one is owed. */
   readonly isForWhole?: boolean
 }
 
@@ -72,7 +72,7 @@ export interface Anchors {
   readonly refusal: Unsigned | undefined
 }
 
-/** Values by which it is decided if rules and network are asked about a payment. */
+/** Values that decide if the rules and the network are queried about a payment. */
 export interface Beginning {
   readonly intent: Intent
   /** Number of the attempt, from 1. */
@@ -95,7 +95,7 @@ export interface Beginning {
   readonly rows: BlockMark | undefined
 }
 
-/** All values by which it is decided if a payment is signed, once `planBeginning` has nothing against it. */
+/** All values that decide if a payment is signed, after `planBeginning` gave no reason against it. */
 export interface AttemptContext extends Pick<Beginning, "intent" | "k" | "blocked" | "needsApproval"> {
   readonly backing: Backing
   /** Accounts whose balances differ from the gateway's now. */
@@ -136,7 +136,7 @@ const end = (state: End["state"], words: string): End => ({
 const endState = (k: number): "cancelled" | "abandoned" => (k === 1 ? "cancelled" : "abandoned")
 
 /**
- * Why the network is not asked about the payment; undefined where it is. `need`: answer of the rules, where
+ * Why the network is not queried about the payment; undefined where it is. `need`: judgement of the rules, if
  * `isNeedDoubtful`. The first reason counts, here and below.
  */
 export const planBeginning = (context: Beginning, need: NeedVerdict | undefined): Wait | End | undefined => {
@@ -176,8 +176,8 @@ export const planAttempt = (context: AttemptContext): Sign | Wait | End => {
 /**
  * True if the need is judged again: before a second attempt, and before the first one of a payment that has waited or
  * was decided by an earlier configuration, unless people approved it. One decided before the ledger was compared with
- * the journal is judged even if approved: its decision did not know payments of another copy of this store. So is one
- * since whose decision a mismatch was seen: its rows may have been false.
+ * the journal is judged even if approved: its decision did not know payments of another copy of this store. The same
+ * holds after a mismatch that was seen since the decision: the rows behind it may have been wrong.
  */
 export const isNeedDoubtful = (context: Beginning): boolean => {
   const { intent, k, now, isCompared, noted, needsApproval, blocked } = context
@@ -216,7 +216,7 @@ const outdatedBy = ({ intent, backing, decimals = intent.decimals }: AttemptCont
 const isDroppedInPart = ({ parts, backing }: AttemptContext): boolean =>
   backing._tag === "Level" && backing.together && parts.some(({ state }) => isFinalIntent(state))
 
-/** Why the network's transfers of this epoch do not suffice. Those kept for people are a person's payment's as well. */
+/** Why the epoch has no transfer left for it; undefined if it has. A person's payment may use those kept for people. */
 const usedUp = ({ intent, quota, transfersKept }: AttemptContext): string | undefined => {
   const kept = intent.rule === submittedRule ? 0 : transfersKept
   if (quota === undefined || !usesQuota(intent) || quota.used < quota.limit - kept) return undefined
@@ -225,9 +225,9 @@ const usedUp = ({ intent, quota, transfersKept }: AttemptContext): string | unde
 }
 
 /**
- * Why a payment must not stand on this head; undefined where it may, or where balances name no block. Each answer of a
- * head may be far above the one before, so some in a row lead anywhere; a payment on a block that has not come can
- * execute once it has, and until then nobody can end it.
+ * Why a payment must not be anchored on this head; undefined where it may, or where balances name no block. Each
+ * reported head may be far above the one before, so a few in a row could reach any height. A payment on a block that
+ * does not exist yet can execute once it does, and until then nothing proves that it never will.
  */
 const aheadOfRows = ({ height }: Pick<Head, "height">, rows: BlockMark, now: number): string | undefined => {
   if (rows.height === 0n) return undefined
@@ -246,14 +246,14 @@ export const headRefused = (head: Head, chainId: string, rows: BlockMark, now: n
   return lacking === undefined ? undefined : wait(lacking)
 }
 
-/** Refusals for which every payment waits. Approvers are asked again for one that lacks approval, until it expires. */
+/** Refusals after which every payment waits. For one that lacks approval, it is requested again until it expires. */
 const passing: ReadonlySet<Refusal> = new Set(["halted", "watermark", "lease", "stale", "approval", "fee"])
-/** Limits for which a payment that people approve waits. */
+/** Limits after which a payment may wait, by `planRefused`; for example one that people approve. */
 const limits: ReadonlySet<Refusal> = new Set(["window_amount", "window_count", "floor"])
 
 /**
- * Consequence of the signer's refusal. The policy has the last word. A person's payment that nobody approved is refused
- * at once, and one whose rule decides again waits for a limit only while no attempt was signed.
+ * Consequence of the signer's refusal. The policy has the last word. At a limit, a person's payment that needs no
+ * approval ends at once, and one that its rule would decide again waits only before its first attempt.
  */
 export const planRefused = (
   refused: { readonly refusal: Refusal; readonly detail: string } | undefined,
@@ -268,8 +268,8 @@ export const planRefused = (
 }
 
 /**
- * Why nothing of the asset may be signed as it is pinned: its decimals are not compared with the listing yet, or are
- * others there, whatever a person resumed. Undefined where they agree, and where no gateway lists assets.
+ * Why no payment of the asset may be signed: its pinned decimals are not compared with the listing yet, or differ from
+ * it, even after a person's resume. Undefined where they agree, and where no gateway lists assets.
  */
 export const pinLacking = (
   pin: PinnedAsset | undefined,
