@@ -52,16 +52,16 @@ export type WindowAnswer =
       readonly cut: "no" | "narrowed" | "block"
       readonly mark: BlockMark | undefined
     }
-  /** Nothing after `from` is final yet. A mark before `from` is of a gateway that lags behind another, or itself. */
+  /** No row from `from` on is final yet. A mark before `from`: the gateway lags behind others, or went backwards. */
   | {
       readonly _tag: "Nothing"
       readonly mark: BlockMark | undefined
-      /** As of `Rows`. */
+      /** As in `Rows`. */
       readonly unsettled: ReadonlyArray<BalanceChange>
     }
-  /** The gateway names a block further ahead of our clock than clocks differ. */
+  /** The gateway names a block that is too far ahead of our clock, by `isAhead`. */
   | { readonly _tag: "Ahead"; readonly mark: BlockMark }
-  /** The gateway gave rows from outside of the window: it does not read by time. */
+  /** The gateway gave rows from outside the window: it ignores times. */
   | { readonly _tag: "Unwindowed" }
   /** The rows of one time cannot be read completely, however small the pages are. */
   | { readonly _tag: "Overflow"; readonly at: bigint; readonly detail: string }
@@ -78,7 +78,7 @@ const settleNanos = 5_000_000_000n
 /** Below this time rows do not change any more, where the gateway names no block. */
 export const settledAt = (now: bigint): bigint => aligned(now - settleNanos)
 
-/** A Date header has whole seconds: the gateway's own time is before the next one. */
+/** A Date header has whole seconds: the gateway's own time is up to this much later. */
 const secondNanos = 1_000_000_000n
 
 /** When a gateway answered. */
@@ -97,8 +97,8 @@ export const endOf = ({ mark, date }: AnswerTime, now: bigint): bigint =>
   mark === undefined ? (date === undefined ? now : date + secondNanos) : mark.timestamp + blockNanos
 
 /**
- * An answer has every row before this time. Without blocks the earlier clock counts, ours or the gateway's: by one
- * alone, a wrong one is never noticed.
+ * An answer has every row before this time. Without blocks the earlier of two clocks counts, ours or the gateway's:
+ * with one alone, nothing would show that it is wrong.
  */
 export const finalAt = (answer: AnswerTime, now: bigint): bigint => {
   if (answer.mark !== undefined) return answer.mark.timestamp
@@ -106,7 +106,7 @@ export const finalAt = (answer: AnswerTime, now: bigint): bigint => {
   return settledAt(end < now ? end : now)
 }
 
-/** How far a block may be ahead of our clock. Were more believed, every later block would seem to be of the past. */
+/** How far a block may be ahead of our clock. After one from further ahead, every true block would seem to be past. */
 const aheadNanosMax = 30_000_000_000n
 export const isAhead = (newest: BlockMark, now: bigint): boolean => newest.timestamp > now + aheadNanosMax
 
@@ -130,7 +130,7 @@ export const isWatched = (parties: ReadonlyArray<string>): ((row: BalanceChange)
   return (row) => keys.size === 0 || keys.has(row.party)
 }
 
-/** Facts learnt about a gateway and its rows while reading; learnt again after a start. */
+/** Facts learnt about a gateway and its rows while reading, in memory only. */
 export interface ReadingPace {
   /** How long the next window may be, in nanoseconds. */
   readonly span: bigint
@@ -146,7 +146,7 @@ export interface ReadingPace {
   readonly loggedAt: number
 }
 
-/** Networks take 365 days, and look for the rows of all of them at once. */
+/** Networks accept windows of 365 days, but search a whole window for one answer: shorter ones are answered sooner. */
 const spanMax = 30n * 86_400_000_000_000n
 const spanMin = 1_000_000n
 
@@ -159,7 +159,7 @@ export const pageRowsMax = 5_000
 /** Sparse answers after which pages are of the usual size again. */
 const largeForMax = 32
 
-/** Large pages from a block on that did not fit a usual one, while answers are not sparse for long. */
+/** A block that does not fit a usual page begins large pages; enough sparse answers in a row end them. */
 export const nextLargeFor = (
   { largeFor, mayGrow }: ReadingPace,
   answer: WindowAnswer & { readonly _tag: "Rows" },
