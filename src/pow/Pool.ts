@@ -179,7 +179,7 @@ export const makePool = (options: PoolOptions) => {
     queue.splice(before < 0 ? queue.length : before, 0, entry)
   }
   const waitingOf = (owner: string) => queue.filter((entry) => entry.owner === owner)
-  /** The round that is served: a new search goes neither before all that wait, nor behind them. */
+  /** The highest round that was begun. A new search of an owner without others goes neither before it nor after all. */
   let served = 0
   const nextRound = (owner: string) => Math.max(served, ...waitingOf(owner).map(({ round }) => round + 1))
 
@@ -255,7 +255,7 @@ export const makePool = (options: PoolOptions) => {
       const round = nextRound(owner)
       return begin({ owner, round, job, done, rank: job.difficulty, once: false, from: 0, millis: 0 })
     },
-    /** Searches for a moment before all else, so that there is a rate; `done` as above. */
+    /** Measures the rate by a short search before all others; `done` as above. */
     measure: (job: Job, done: Done) => {
       rate.forget()
       return begin({ owner: "", round: 0, job, done, rank: -1, once: true, from: 0, millis: 0 })
@@ -284,7 +284,7 @@ export const makePool = (options: PoolOptions) => {
   }
 }
 
-/** If all threads do harder work than the first waiting search, one of them is asked to answer now. */
+/** If all threads do harder work than the first waiting search, the one with the hardest must answer now. */
 const yieldToEasier = (slots: ReadonlySet<Slot>, first: Entry | undefined): void => {
   if (first === undefined) return
   const hardest = [...slots].reduce((a, b) => (rankOf(b) > rankOf(a) ? b : a))
@@ -293,7 +293,7 @@ const yieldToEasier = (slots: ReadonlySet<Slot>, first: Entry | undefined): void
 
 const rankOf = ({ entry }: Slot): number => entry?.rank ?? 0
 
-/** Ends the threads that have not answered at one look after the other. */
+/** Ends the threads that gave no answer for too many checks in a row. */
 const endSilent = (slots: ReadonlySet<Slot>): void => {
   for (const slot of slots) {
     if (slot.entry === undefined) continue
