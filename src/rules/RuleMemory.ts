@@ -18,7 +18,7 @@ export interface RuleMemory extends Memory {
   readonly decidedAt: number
 }
 
-/** True if a changed file removed it: it does not act, and nothing holds it. */
+/** True if a changed file removed its rule or subject: it neither acts nor holds. */
 export const isRemoved = ({ state, reason }: RuleMemory): boolean => state === "inactive" && reason === undefined
 
 /** Key of a subject's memory. */

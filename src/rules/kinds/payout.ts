@@ -5,8 +5,9 @@ import { dueAfter, firstAfter, type MissedTimes, plannedAfter, plannedUntil } fr
 import { neverPaid } from "../waiting.ts"
 
 /**
- * A fixed amount at each planned time. Times before the first evaluation with balances are not owed. A concluded time
- * in the future was concluded by a wrong clock: it counts as now.
+ * A fixed amount at each planned time. `episode` is the time up to which all times are concluded, Unix seconds; one in
+ * the future was written by a wrong clock, and counts as now. Times before the first evaluation with balances are not
+ * owed.
  */
 export const payoutNeed = ({ subject: { rule, name }, snapshot, episode }: KindInput<"payout">): Need => {
   const { schedule, from, to, asset, amount } = rule
