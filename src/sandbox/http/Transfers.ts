@@ -29,7 +29,7 @@ const directions = new Map([
   ["TRANSFER_DIRECTION_TRANSFER_FROM", 1],
 ])
 
-/** Without any parameter of paging this listing is shorter than the others. */
+/** Rows of a page where the request has no `pagination.*` parameter: fewer than in the other listings. */
 const pageDefault = 50
 
 /** Transfers that a party sent, or all of them; each at the time of its latest version. */

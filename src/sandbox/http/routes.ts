@@ -30,7 +30,7 @@ const routes: ReadonlyArray<Route> = [
   ...controls,
 ]
 
-/** The operations of the specification and the chain height, which every profile serves, as it does our own paths. */
+/** Operations that every profile serves: those of the specification, the chain height, our own paths (undefined). */
 const specified: ReadonlySet<Route["operation"]> = new Set(["submit", "balanceChanges", "assets", "height", undefined])
 
 const isServed = (profile: Profile, { operation }: Route): boolean =>
@@ -41,7 +41,7 @@ const patternOf = (route: Pick<Route, "path">): RegExp =>
 
 const patterns: ReadonlyArray<readonly [Route, RegExp]> = routes.map((route) => [route, patternOf(route)])
 
-/** The path of a URL without its query; none where it is not encoded as a path is. */
+/** The decoded path of a URL, without its query; none where the percent-encoding is invalid. */
 const pathOf = Option.liftThrowable((url: string) => decodeURIComponent(url.split("?")[0] ?? ""))
 
 const notFound: PerformedRequest = {
@@ -55,7 +55,7 @@ export interface NetworkRequest extends Omit<Incoming, "params"> {
   readonly method: string
 }
 
-/** Answers a request. What the profile does not serve is not found. */
+/** Answers a request; with 404 where the profile has no such route. */
 export const answerRequest = (
   world: World,
   limiter: RateLimiter | undefined,
