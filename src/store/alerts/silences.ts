@@ -13,13 +13,13 @@ const SilenceRow = Schema.Struct({
   at: Schema.Int,
   until: Schema.Int,
 })
-/** A person's word that alerts of a name, kind and subject reach nobody until a time. Null stands for any. */
+/** A person's order that alerts of a name, kind and subject (null: any) reach nobody. Times are Unix milliseconds. */
 type AlertSilence = typeof SilenceRow.Type
 
 /** Parts of an alert that a silence is compared with. */
 type Silenced = Record<"name" | "kind" | "subject", string>
 
-/** No silence covers it: weaker terms come into force where nobody halts in the hour after this page. */
+/** No silence covers it: weaker terms come into force unless somebody halts within the hour after this page. */
 export const neverSilenced = "terms_changed" satisfies AlertName
 
 /** True if the alert is one of those that the silence names. */
@@ -30,8 +30,8 @@ export const isSilencing = ({ name, kind, subject }: AlertSilence, alert: Silenc
   (subject === null || subject === alert.subject)
 
 /**
- * Silences in force at a time (Unix milliseconds), the newest first. One that a fast clock wrote is not: it would last
- * for as long as the clock was ahead.
+ * Silences in force at a time (Unix milliseconds), the newest first. One that begins later was written by a clock that
+ * was ahead, and does not count: it would last too long by that much.
  */
 export const silencesAt = (sql: Sql, now: number) =>
   sql`SELECT * FROM silences WHERE at <= ${now} AND until > ${now} ORDER BY id DESC`.pipe(
@@ -51,7 +51,7 @@ export const forgetSilencesAfter = Effect.fnUntraced(
   (effect) => Effect.flatMap(Sql, (sql) => sql.change("Alerts.forgetSilences")(effect)),
 )
 
-/** Ends a silence now; false if it is over, or there is none of that number. */
+/** Ends a silence now; false if none with this number is in force. */
 export const endSilence = Effect.fnUntraced(
   function* (id: number) {
     const sql = yield* Sql
@@ -63,7 +63,7 @@ export const endSilence = Effect.fnUntraced(
   (effect) => Effect.flatMap(Sql, (sql) => sql.change("Alerts.endSilence")(effect)),
 )
 
-/** Silences alerts, and what of them waits for a receiver. */
+/** Silences alerts, also those that wait for a receiver. Returns the number of the silence. */
 export const addSilence = Effect.fn("Alerts.silence")(
   function* (silence: Omit<AlertSilence, "id" | "at">) {
     const sql = yield* Sql

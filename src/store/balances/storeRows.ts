@@ -13,8 +13,8 @@ export const BalanceColumns = Schema.Struct({
 })
 
 /**
- * Rows of (party, asset, market, type, balance, timestamp) as accounts. By hand, since every decision begins with all
- * of them. Undefined where a column is not what it must be.
+ * Rows of (party, asset, market, type, balance, timestamp) as accounts. Decoded by hand for speed, since every decision
+ * begins with all of them. Undefined where a column has another type.
  */
 export const readAccounts = (rows: ReadonlyArray<ReadonlyArray<unknown>>): Array<BalanceChange> | undefined => {
   const accounts: Array<BalanceChange> = []
@@ -53,7 +53,7 @@ export interface AccountChange {
 
 /** Rows by account. */
 interface Grouped {
-  /** The newest row of each account, each account where it first came. */
+  /** The newest row of each account, in the order in which the accounts first came. */
   readonly newest: ReadonlyArray<BalanceChange>
   /** For each row its account's place in `newest`. */
   readonly places: ReadonlyArray<number>
@@ -116,7 +116,7 @@ export const changesOf = (
   return changes
 }
 
-/** A row's time and its account's id: what it is known by. */
+/** Key of a row: its time and its account's id. */
 const rowKeyOf = (timestamp: bigint, id: number): string => `${timestamp}|${id}`
 
 /**
@@ -211,7 +211,7 @@ export const makeStoreRows = (sql: Sql) => {
     return known
   })
 
-  /** The stored rows of the time that the given ones span: none, unless something is read again. */
+  /** The stored rows between the oldest and the newest of these: none, unless something is read again. */
   const storedBetween = Effect.fnUntraced(function* (rows: ReadonlyArray<BalanceChange>) {
     let from = rows[0]!.timestamp
     let to = from

@@ -8,7 +8,7 @@ import { StoreError } from "./StoreError.ts"
 
 interface Trial {
   readonly filename: string
-  /** A missing file is not created again: its disk may only be away. */
+  /** True if a missing file is an error and not created: its disk may not be mounted. */
   readonly mustExist: boolean
   /** True if SQLite checks the whole file first. */
   readonly isDoubted: boolean
@@ -23,7 +23,7 @@ export const tryStore = ({ filename, mustExist, isDoubted }: Trial) =>
       const [row] = yield* sql<{ quick_check: string }>`PRAGMA quick_check(1)`
       if (row?.quick_check !== "ok") return yield* failed(`SQLite's check says: ${row?.quick_check}`)
     }
-    // A new file has no tables yet: making them is what shows whether it takes them.
+    // A new file has no tables yet: the start creates them, which shows if it can be written.
     if ((yield* sql`SELECT 1 FROM sqlite_master WHERE name = 'settings'`).length === 0) return
     yield* sql`INSERT INTO settings (key, value) VALUES ('writable', hex(randomblob(131072)))
       ON CONFLICT (key) DO UPDATE SET value = excluded.value`

@@ -5,11 +5,13 @@ import { readUtf8 } from "../../config/yaml/readBytes.ts"
 import type { Settings } from "../database/Settings.ts"
 import { StoreError } from "../database/StoreError.ts"
 
-const Said = Schema.fromJsonString(Schema.Struct({ installation: Schema.String, seq: Schema.Int, hash: Schema.String }))
+const Stored = Schema.fromJsonString(
+  Schema.Struct({ installation: Schema.String, seq: Schema.Int, hash: Schema.String }),
+)
 
 const bytesMax = 10_000
 
-/** Setting with the path of the file that was written last: one that is missing there was lost, or its disk is. */
+/** Setting with the path of the file that was written last. If it is missing, it was lost or its disk is away. */
 const writtenKey = "watermarkFile"
 
 const writeFile = (file: string, text: string): void => {
@@ -40,7 +42,7 @@ const writeFile = (file: string, text: string): void => {
 interface WatermarkFile {
   /** Writes the journal's head, durable when it returns. If this fails, nothing may be sent. */
   readonly noteHead: Effect.Effect<void, StoreError>
-  /** Why the store is older than the file, or another store, or its file is gone; undefined if it is none of these. */
+  /** A problem if the store is older than the file, or another one, or the file is gone; undefined without one. */
   readonly headProblem: Effect.Effect<string | undefined, StoreError>
 }
 
@@ -75,9 +77,9 @@ export const makeWatermarkFile = (
       const isWritten = !journal.isShared && (yield* settings.get(writtenKey)) === file
       return isWritten ? `the watermark ${file} is missing, and this store has written it` : undefined
     }
-    const said = yield* Effect.option(Schema.decodeEffect(Said)(text))
-    if (said._tag === "None") return `the watermark ${file} cannot be understood`
-    const { installation, seq, hash } = said.value
+    const read = yield* Effect.option(Schema.decodeEffect(Stored)(text))
+    if (read._tag === "None") return `the watermark ${file} cannot be understood`
+    const { installation, seq, hash } = read.value
     if (installation !== (yield* settings.get("installation"))) {
       return `the watermark ${file} was written by another installation: is this its data directory?`
     }

@@ -5,7 +5,7 @@ import { type Database, rounded } from "../database/Database.ts"
 import type { Sql } from "../database/Sql.ts"
 import type { Journal } from "../journal/Journal.ts"
 
-/** A payment that people were asked to make. */
+/** A request to people for a payment. */
 interface Ask extends FundingRequest {
   readonly seq: number
   /** Why, for people. */
@@ -51,10 +51,10 @@ export const makeRequests = (sql: Sql, journal: Journal["Service"], database: Da
       const { rule, subject, ...body } = { ...ask, from, to }
       yield* journal.append({ kind: "asked", subject: `${rule} ${subject}`, body })
     }, sql.change("RuleStates.recordRequest")),
-    /** Ends the open one of the subject; false where none is. */
+    /** Ends the open request of the subject; false where it has none. */
     endRequest: Effect.fnUntraced(function* (rule: string, subject: string, detail: string) {
       const at = yield* Clock.currentTimeMillis
-      // A start asks this for every rule, and hardly one has a request.
+      // A start does this for every rule, and few rules have a request.
       if ((yield* requests(at)).every((ask) => ask.rule !== rule || ask.subject !== subject)) return false
       const [ended] = yield* sql.write`UPDATE asks SET ended_at = ${at} WHERE rule = ${rule} AND subject = ${subject}
           AND ended_at IS NULL RETURNING ${columns}`.pipe(rowsOf(AskRow, "RuleStates.endRequest"))
