@@ -230,6 +230,21 @@ describe("doctor", () => {
     ),
   )
 
+  it.live("finds a data directory that is a file, or lies under one", () =>
+    withSandbox({}, (_, { url }) =>
+      Effect.promise(async () => {
+        const place = await written(url)
+        writeFileSync(place.data, "")
+        for (const data of [place.data, join(place.data, "below")]) {
+          const { code, wrong } = await examine({ ...place, data })
+          assert.strictEqual(code, 8)
+          const { severity, text, remedy } = wrong.find(({ check }) => check === "permissions")!
+          assert.match(`${severity}: ${text}; ${remedy}`, /^bad: .*data.* \(ENOTDIR\); name a/)
+        }
+      }),
+    ),
+  )
+
   it.live("finds a port that is taken", () =>
     withSandbox({}, (_, { url }) =>
       Effect.promise(async () => {

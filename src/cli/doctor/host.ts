@@ -39,11 +39,12 @@ const writeProbe = (dir: string): string | undefined => {
   const file = join(dir, `.cofferer-doctor-${process.pid}`)
   try {
     writeFileSync(file, Buffer.alloc(65_536), { flag: "wx", mode: 0o600, flush: true })
+    rmSync(file)
     return undefined
   } catch (error) {
+    // A full disk may have taken a part of it.
+    if (existsSync(file)) rmSync(file)
     return codeOf(error)
-  } finally {
-    rmSync(file, { force: true })
   }
 }
 
