@@ -66,6 +66,12 @@ const fixed: ReadonlyArray<readonly [path: Path, why: string]> = [
   [["sandbox"], "the network runs already"],
 ]
 
+/** Text of a value as written. The order of gateways is a part of it: the first one is preferred. */
+const textAt = ({ document }: Treasury, path: Path): string => {
+  const value = valueAt(document.value, path)
+  return canonical(path.at(-1) === "gateways" ? Object.entries(value ?? {}) : value)
+}
+
 /** Each party's key and its place, of parties that sign here. */
 const signersOf = (treasury: Treasury): ReadonlyMap<string, string> =>
   new Map(
@@ -78,9 +84,7 @@ const signersOf = (treasury: Treasury): ReadonlyMap<string, string> =>
 export const needsRestart = (old: Treasury, next: Treasury): ReadonlyArray<Problem> => {
   const problem = (path: Path, why: string): Problem =>
     next.document.problem(path, `${path.join(".")} cannot change while it runs: ${why}`, restartRemedy)
-  const changed = fixed.filter(
-    ([path]) => canonical(valueAt(old.document.value, path)) !== canonical(valueAt(next.document.value, path)),
-  )
+  const changed = fixed.filter(([path]) => textAt(old, path) !== textAt(next, path))
   const [before, after] = [signersOf(old), signersOf(next)]
   const signers = [...new Set([...before.keys(), ...after.keys()])].filter(
     (name) => before.get(name) !== after.get(name),

@@ -141,14 +141,14 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const [before, after] = [partHashes(old.treasury.document.value), partHashes(treasury.document.value)]
   const metrics = yield* Metrics
   const isHalted = (yield* (yield* Controls).halts).some(({ reason }) => reason === "terms")
-  if (before.all === after.all && !isHalted) {
+  const restart = needsRestart(old.treasury, treasury)
+  if (before.all === after.all && restart.length === 0 && !isHalted) {
     metrics.configReloaded.set({ treasury: treasury.name }, 1)
     yield* writeAtomically(endRefusal(treasury.name))
     return { _tag: "Unchanged" as const, hash: after.all, files: treasury.files }
   }
   const orphans = yield* orphanProblems(old.treasury, treasury)
   if (orphans.length > 0) return yield* refuse(refusedFor(orphans, false))
-  const restart = needsRestart(old.treasury, treasury)
   if (restart.length > 0) return yield* refuse(refusedFor(restart, false))
   const next = { treasury, mode: old.mode }
   const weaker = yield* weakerIn(next)

@@ -11,7 +11,12 @@ const dir = tempDir("reload")
 const file = join(dir, "treasury.yaml")
 const data = join(dir, "data")
 
-const good = fastSandbox().replace('perTransfer: "25_000"', 'perTransfer: "30_000"')
+const gateways = (...names: ReadonlyArray<string>): string =>
+  `gateways: { ${names.map((name) => `${name}: "http://127.0.0.1:${name === "main" ? 1 : 2}"`).join(", ")} }\n  quorum: 1`
+
+const good = fastSandbox()
+  .replace('perTransfer: "25_000"', 'perTransfer: "30_000"')
+  .replace(/gateways: \{[^}]*\}/, gateways("main", "spare"))
 
 const changed = (from: string, to: string): string => {
   assert.include(good, from)
@@ -98,6 +103,13 @@ describe("a daemon whose treasury file is changed", () => {
       /:\d+:\d+ {2}network\.chainId cannot change while it runs: .*; restart the daemon to change it\n?; until then/,
     )
     assert.notInclude(stderr, "cofferer reload")
+  })
+
+  it("refuses gateways in another order, since the first one is preferred", async () => {
+    writeFileSync(file, changed(gateways("main", "spare"), gateways("spare", "main")))
+    const { code, stderr } = await reload()
+    assert.strictEqual(code, 6, stderr)
+    assert.match(stderr, /network\.gateways cannot change while it runs: they are connected at the start; restart/)
   })
 
   it("refuses another signer, even of the same key, until a restart opens it", async () => {
