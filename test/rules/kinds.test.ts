@@ -5,6 +5,7 @@ import type { Decision, Payment } from "../../src/domain/Decision.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import type { Party } from "../../src/rules/Account.ts"
 import { decide } from "../../src/rules/checks/decide.ts"
+import { timesText } from "../../src/rules/kinds/payout.ts"
 import { feeMax, type Policy } from "../../src/rules/policy/Policy.ts"
 import type { PayingRule, PayoutRule, RebalanceRule, SplitRule } from "../../src/rules/Rule.ts"
 import { round } from "../../src/rules/round.ts"
@@ -290,6 +291,17 @@ describe("a payout", () => {
       assert.isUndefined(judged.concluded, now)
       assert.strictEqual(judged.decision._tag, "Hold")
     }
+  })
+
+  it("names the second of a time that is not at a whole minute", () => {
+    const half = { ...schedule, plans: [{ cron: Result.getOrThrow(Cron.parse("0,30 * * * * *", "UTC")) }] }
+    const judged = decide(subjectsOf({ ...rule, schedule: half })[0]!, at("2026-01-10T12:00:10Z"), undefined)
+    assert.strictEqual(
+      judged.decision._tag === "Hold" && judged.decision.detail,
+      "next planned for 2026-01-10T12:00:30Z",
+    )
+    const times = { first: Date.parse("2026-01-10T12:00:00Z"), last: Date.parse("2026-01-10T12:00:30Z") }
+    assert.strictEqual(timesText(times), "each time from 2026-01-10T12:00Z to 2026-01-10T12:00:30Z")
   })
 
   it("pays what is planned next although a fast clock concluded later times", () => {

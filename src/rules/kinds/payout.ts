@@ -71,4 +71,5 @@ export const timesText = ({ first, last }: MissedTimes): string =>
 
 const seconds = (millis: number): number => Math.floor(millis / 1_000)
 
-const timeText = (millis: number): string => `${new Date(millis).toISOString().slice(0, 16)}Z`
+/** "2026-12-24T12:00Z", with the second if that is not 0. */
+const timeText = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19).replace(/:00$/, "")}Z`
