@@ -55,13 +55,13 @@ export const unseenOf = ({ schedule }: PayoutRule, since: number, now: number): 
 
 /** Text of `unseenOf` for people. */
 export const unseenText = (rule: PayoutRule, unseen: MissedTimes): string =>
-  `${payoutText(rule)} planned for ${timesText(unseen)} is not paid: no block was read since the rule is known here, ` +
-  `and of the time before nothing is owed; ${neverPaid}`
+  `${payoutText(rule)} planned for ${timesText(unseen)} is not paid: no block was read between the start of the rule and ` +
+  `that time, and nothing is owed for the time before the first block; ${neverPaid}`
 
 /** Describes a planned time that a wrong clock may have placed before the plan came into force. */
 export const misclockedText = (rule: PayoutRule, time: MissedTimes): string =>
   `${payoutText(rule)} planned for ${timesText(time)} is not paid: the rule or its plan came into force while this ` +
-  `host's clock was ahead, and of the time before nothing is owed; ${neverPaid}`
+  `host's clock was ahead, and nothing is owed for the time before; ${neverPaid}`
 
 export const payoutText = ({ amount, asset, from, to }: PayoutRule): string =>
   `${formatAmount(amount, asset.decimals)} ${asset.symbol} ${from.name} -> ${to.name}`
