@@ -79,7 +79,12 @@ const make = Effect.fnUntraced(function* (options: ControlServerOptions) {
   const server = yield* NodeHttpServer.make(() => boundedServer(connectionsMax), {
     path,
     gracefulShutdownTimeout: "500 millis",
-  }).pipe(Effect.mapError(({ cause }) => new ListenError({ use: "socket", address: path, busy: false, cause })))
+  }).pipe(
+    Effect.mapError(({ cause }) => {
+      const names = { name: "the command line's socket", setting: "--data or store.dir" }
+      return new ListenError({ ...names, address: path, busy: false, cause })
+    }),
+  )
   yield* Effect.sync(() => chmodSync(path, 0o600))
   yield* server.serve(Effect.interruptible(Effect.flatMap(HttpServerRequest.HttpServerRequest, respond(options))))
 })

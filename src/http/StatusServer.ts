@@ -6,6 +6,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isWritten } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { type Address, isLoopback } from "../config/schema/Fields.ts"
+import { daemonFile } from "../config/yaml/readSources.ts"
 import { boundedServer } from "../sockets/boundedServer.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { Metrics, toOpenMetrics } from "../telemetry/Metrics.ts"
@@ -25,6 +26,8 @@ interface StatusServerOptions {
   readonly dataDir: string
   /** Second address for metrics and probes, without a token; undefined: none. */
   readonly metrics?: Address | undefined
+  /** True for a process of several treasuries: its own file sets the addresses. */
+  readonly isOfMany?: boolean
 }
 
 /**
@@ -36,27 +39,23 @@ export const connectionsMax = 64
 /** File of the data directory with host and port of the page, and its path if it is one of many. */
 export const addressFile = "page-address"
 
-/** Names of the addresses by their key under "daemon"; the socket has none. */
-const addressNames = {
-  listen: "the page's address",
-  metrics: "the metrics' address",
-  socket: "the command line's socket",
-}
-
 /** An address could not be opened. */
 export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
-  use: Schema.Literals(["listen", "metrics", "socket"]),
+  name: Schema.String,
   address: Schema.String,
+  setting: Schema.String,
   busy: Schema.Boolean,
   cause: Schema.Defect(),
 }) {
   override get message() {
-    const why = this.busy
-      ? `is taken by another process; stop it or set daemon.${this.use}`
-      : `cannot be opened: ${this.cause}`
-    return `${addressNames[this.use]} ${this.address} ${why}`
+    const why = this.busy ? "is taken by another process; stop it or" : `cannot be opened: ${this.cause};`
+    return `${this.name} ${this.address} ${why} set ${this.setting}`
   }
 }
+
+/** The setting of an address, as an error names it. */
+export const addressSetting = (key: string, isOfMany: boolean): string =>
+  isOfMany ? `${key} in ${daemonFile}` : `daemon.${key}`
 
 type Request = HttpServerRequest.HttpServerRequest
 type Response = HttpServerResponse.HttpServerResponse
@@ -99,16 +98,18 @@ export const ownAddress = (given: StatusServerOptions, mounted: Mounted = () => 
   return {
     serve: Effect.fnUntraced(function* <R>(needing: SurfaceAnswers<R>) {
       const answers = yield* withServices(needing)
-      const { host, dataDir, metrics } = options
+      const { host, dataDir, metrics, isOfMany = false } = options
+      const names = { name: "the page's address", setting: addressSetting("listen", isOfMany) }
       const access = makeAccess(options)
-      const url = yield* serve("listen", options, options.portBusy, (request: Request) => {
+      const url = yield* serve(names, options, options.portBusy, (request: Request) => {
         const part = mounted(request)
         return part === undefined ? answered(access, answers, request) : answered(access, part.answers, part.request)
       })
       options = { ...options, port: Number(new URL(url).port) }
       yield* noteAddress(dataDir, url)
       if (metrics !== undefined) {
-        const at = yield* serve("metrics", metrics, options.portBusy, (request) => metricsAnswered(answers, request))
+        const names = { name: "the metrics' address", setting: addressSetting("metrics", isOfMany) }
+        const at = yield* serve(names, metrics, options.portBusy, (request) => metricsAnswered(answers, request))
         yield* logEvent("metrics listening", { urls: [at] })
       }
       const token = isLoopback(host) ? undefined : tokenFile(dataDir)
@@ -151,15 +152,15 @@ const metricsAnswered = Effect.fn("Status.metrics")(function* (answers: SurfaceA
 })
 
 const serve = Effect.fnUntraced(function* (
-  use: "listen" | "metrics",
+  names: AddressNames,
   { host, port }: Address,
   portBusy: StatusServerOptions["portBusy"],
   answer: Answer,
 ) {
-  const server = yield* open(use, host, port).pipe(
+  const server = yield* open(names, host, port).pipe(
     Effect.catchIf(
       (error) => error.busy && portBusy === "free",
-      () => open(use, host, 0),
+      () => open(names, host, 0),
     ),
   )
   yield* server.serve(Effect.interruptible(Effect.flatMap(HttpServerRequest.HttpServerRequest, answer)))
@@ -183,11 +184,13 @@ export const noteAddress = (dataDir: string, url: string) =>
     writeFileSync(file, address, { mode: 0o600 })
   }).pipe(Effect.catch((error) => logEvent("page address not written", { reason: String(error.cause) })))
 
-const open = (use: ListenError["use"], host: string, port: number) =>
+type AddressNames = Pick<ListenError, "name" | "setting">
+
+const open = (names: AddressNames, host: string, port: number) =>
   NodeHttpServer.make(() => boundedServer(connectionsMax), { host, port, gracefulShutdownTimeout: "500 millis" }).pipe(
     Effect.mapError(({ cause }) => {
       const busy = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"
-      return new ListenError({ use, address: `${host}:${port}`, busy, cause })
+      return new ListenError({ ...names, address: `${host}:${port}`, busy, cause })
     }),
   )
 

@@ -247,6 +247,16 @@ describe("metrics at an address of their own", () => {
     }),
   )
 
+  it.live("name their setting where this host has no such address", () =>
+    Effect.gen(function* () {
+      const metrics = { host: "203.0.113.1", port: 1 }
+      const { message } = yield* Effect.flip(withServer("127.0.0.1", () => Effect.void, { metrics }))
+      assert.include(message, "the metrics' address 203.0.113.1:1 cannot be opened: ")
+      assert.include(message, "EADDRNOTAVAIL")
+      assert.match(message, /; set daemon\.metrics$/)
+    }),
+  )
+
   it.live("are read without a token, beside the probes and nothing else", () =>
     Effect.gen(function* () {
       const port = yield* freePort

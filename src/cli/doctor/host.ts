@@ -6,8 +6,8 @@ import { readSecrets } from "../../config/files.ts"
 import { examineDataDir, refuseMarkFolder } from "../../config/ownFiles.ts"
 import type { Treasury } from "../../config/Treasury.ts"
 import { type Problem, problemWithPlace } from "../../config/yaml/ConfigError.ts"
-import { daemonFile } from "../../config/yaml/readSources.ts"
 import { conditionTable } from "../../http/conditionTable.ts"
+import { addressSetting } from "../../http/StatusServer.ts"
 import type { Found, View } from "../../http/View.ts"
 import { storeLayer } from "../../layers.ts"
 import { reachReceiver } from "../../notify/Notifier.ts"
@@ -95,8 +95,7 @@ const listenProbe = (host: string, port: number) =>
 
 /** The addresses at which the process listens: that of the page, and that of the metrics if they have another. */
 export const portFindings = Effect.fnUntraced(function* ({ listen, metrics, isOneOfMany }: Setup, isRunning: boolean) {
-  const setting = (name: string) =>
-    `${isOneOfMany ? `${name} in ${daemonFile}` : `daemon.${name}`} or COFFERER_${name.toUpperCase()}`
+  const setting = (name: string) => `${addressSetting(name, isOneOfMany)} or COFFERER_${name.toUpperCase()}`
   const uses = [
     { ...listen, use: "the page and the metrics", setting: setting("listen") },
     ...(metrics === undefined ? [] : [{ ...metrics, use: "the metrics", setting: setting("metrics") }]),

@@ -19,7 +19,7 @@ import { secureDataDir } from "../../config/ownFiles.ts"
 import { parseListen } from "../../config/schema/Fields.ts"
 import type { Treasury } from "../../config/Treasury.ts"
 import { ConfigError, configProblem, formatProblem } from "../../config/yaml/ConfigError.ts"
-import { daemonFile, storeDirIn } from "../../config/yaml/readSources.ts"
+import { storeDirIn } from "../../config/yaml/readSources.ts"
 import { shellWord } from "../../domain/text.ts"
 import { GatewayPool } from "../../gateway/GatewayPool.ts"
 import { noteAddress, ownAddress, type Surface, type SurfaceAnswers, withServices } from "../../http/StatusServer.ts"
@@ -78,9 +78,7 @@ export const runTreasuries = Effect.fnUntraced(function* (dir: string, chosen: R
     return yield* serveAll(config)
   }).pipe(
     Effect.scoped,
-    Effect.catchTag("ListenError", ({ message, use }) =>
-      failWith("failure", message.replace(`daemon.${use}`, `${use} in ${daemonFile}`)),
-    ),
+    Effect.catchTag("ListenError", ({ message }) => failWith("failure", message)),
     Effect.provide(
       Layer.mergeAll(
         layerHttp,
@@ -127,7 +125,7 @@ const serveAll = Effect.fnUntraced(function* (config: DaemonConfig) {
     return mergeMetrics(texts)
   })
   const surface = ownAddress(
-    { ...config.listen, metrics: config.metrics, portBusy: "error", dataDir: config.dataDir },
+    { ...config.listen, metrics: config.metrics, portBusy: "error", dataDir: config.dataDir, isOfMany: true },
     mountedAt(running, (name) => states.get(name)),
   )
   const { announce, url } = yield* surface.serve(listAnswers(() => states.values(), running, metrics))
