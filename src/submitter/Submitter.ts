@@ -17,7 +17,7 @@ import { ChainHeadCache, haltOnWrongChain } from "./ChainHeadCache.ts"
 import { InFlight, withIntentLock } from "./InFlight.ts"
 import { sendAttempt } from "./sendAttempt.ts"
 import { signIntent } from "./signIntent.ts"
-import { endWaiting, reserveAndShowWait, showIfListed, showWait } from "./waiting.ts"
+import { endWaiting, isAskedLater, reserveAndShowWait, showIfListed, showWait } from "./waiting.ts"
 
 /** Concurrent intents. Each has at most one live attempt, and the network accepts few per block. */
 const concurrentMax = 4
@@ -31,6 +31,7 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   if (yield* showIfListed(intent)) return
   // Approval is asked for, and its time runs, even while a halt or a pause keeps the payment from being signed.
   const needed = approvalOf((yield* CycleConfig).treasury, intent)
+  if (needed !== undefined && (yield* isAskedLater(intent))) return
   const current = needed === undefined ? intent : yield* awaitApproval(intent, needed)
   if ((yield* (yield* InFlight).isDraining) || (yield* endWaiting(current))) return
   const stop = yield* blockedBy(intent)

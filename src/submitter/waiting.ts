@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import { CycleConfig } from "../config/ConfigInForce.ts"
 import { paymentFacts } from "../domain/alerts/Alert.ts"
 import { shortId } from "../domain/Hex.ts"
-import { type Intent, waitsFrom } from "../domain/Intent.ts"
+import { type Intent, submittedRule, waitsFrom } from "../domain/Intent.ts"
 import { dayMillis, instantText } from "../domain/Time.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
 import { isNamed, subjectOfIntent } from "../payments/backing.ts"
@@ -11,13 +11,14 @@ import { type Backing, judgeWait, type WaitFacts, waitAlertMillis } from "../rul
 import { raise } from "../store/alerts/raise.ts"
 import { Database } from "../store/database/Database.ts"
 import { Signals } from "../store/database/Signals.ts"
+import { Clearance } from "../store/payments/Clearance.ts"
 import { listedBefore } from "../store/payments/LedgerAudit.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
 import { clockGapNow } from "./audit/quarantine.ts"
-import { currentBacking } from "./SigningFacts.ts"
+import { currentBacking, SigningFacts } from "./SigningFacts.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
 
 /** Unix milliseconds since which its rule has needed the payment without a break; undefined if it does not now. */
@@ -39,7 +40,8 @@ const factsOf = Effect.fnUntraced(function* (intent: Intent) {
   const facts: WaitFacts = {
     now: yield* Clock.currentTimeMillis,
     since: attempts.at(-1)?.updatedAt ?? waitsFrom(intent),
-    needsApproval: approvalOf((yield* CycleConfig).treasury, intent) !== undefined,
+    // One that nobody was asked for has no deadline of its approval.
+    needsApproval: intent.state !== "proposed" && approvalOf((yield* CycleConfig).treasury, intent) !== undefined,
   }
   return { facts, signed: attempts.length }
 })
@@ -110,7 +112,8 @@ export const endWaiting = Effect.fnUntraced(function* (intent: Intent) {
   if (wait._tag === "Waits" || !(yield* clockAgrees)) return false
   const outbox = yield* Outbox
   const kept = intent.detail.startsWith("waits: ") ? `; it ${intent.detail.replace("waits: ", "waited: ")}` : ""
-  if (wait._tag === "DecidedAnew" && signed === 0) return yield* dropDecided(intent, kept)
+  if (wait._tag === "DecidedAnew" && signed === 0)
+    return yield* dropDecided(intent, kept, "decided too long ago and never signed")
   const why = wait._tag === "Over" ? wait.why : "no attempt executed, and none could be signed since"
   const state = signed > 0 ? "abandoned" : "cancelled"
   const detail = `${why}${kept}`
@@ -146,9 +149,9 @@ const alertDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) 
  * Drops a decision that its rule makes again. If another part was signed meanwhile, this one is owed and stays; once
  * this one is dropped, no other is signed any more: see `planAttempt`.
  */
-const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
+const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string, why: string) {
   const outbox = yield* Outbox
-  const detail = `decided too long ago and never signed${kept}; the rule decides again`
+  const detail = `${why}${kept}; the rule decides again`
   const isDropped = yield* (yield* Database).write(
     Effect.gen(function* () {
       if ((yield* currentBacking(intent))._tag !== "Level") return false
@@ -162,4 +165,21 @@ const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
   yield* countEnd(intent, "cancelled")
   yield* logEvent("payment ended", { intent: intent.id, state: "cancelled", reason: detail })
   return true
+})
+
+/**
+ * True if a decided payment is not put to operators: its payer was not compared with the ledger before its decision.
+ * It waits for the comparison, and is then decided again: its need may be another one, and they would sign in vain.
+ */
+export const isAskedLater = Effect.fnUntraced(function* (intent: Intent) {
+  if (intent.state !== "proposed" || intent.rule === submittedRule) return false
+  const lacking = yield* (yield* Clearance).lacking(intent.payment.fromKey)
+  if (lacking !== undefined) {
+    if (!(yield* endWaiting(intent))) yield* showWait(intent, lacking)
+    return true
+  }
+  const backing = yield* currentBacking(intent)
+  if (backing._tag !== "Level" || backing.together) return false
+  if ((yield* (yield* SigningFacts).beginning(intent)).isCompared) return false
+  return yield* dropDecided(intent, "", "decided before its payer was compared with the ledger")
 })

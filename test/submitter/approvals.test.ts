@@ -25,6 +25,7 @@ import { newestIntent, rounds } from "../support/Intents.ts"
 import { inTransaction } from "../support/inTransaction.ts"
 import { life, reborn } from "../support/Lives.ts"
 import { deskFields, operatorKey, operatorSigns } from "../support/Operators.ts"
+import type { TestClient } from "../support/TestClient.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 
 type Sandbox = Parameters<Flow>[1]
@@ -400,6 +401,55 @@ describe("approvals and another policy", () => {
         ],
       },
     ),
+  )
+})
+
+describe("a payment that was decided before its payer was compared with the ledger", () => {
+  const unlisted = (client: TestClient) =>
+    arm(client, { operation: "transfers", kind: "http_status", status: 503, rate: 1 })
+
+  it.effect("is put to nobody, and decided again once it is", () =>
+    flow(function* (options, sandbox, client) {
+      yield* unlisted(client)
+      yield* rounds(options, sandbox, 5)
+      const before = yield* newestIntent
+      assert.strictEqual(before.state, "proposed")
+      assert.strictEqual(before.detail, "waits: the ledger is not yet compared with the journal")
+      assert.deepStrictEqual(yield* alerts, [])
+      yield* disarm(client)
+      yield* rounds(options, sandbox, 8)
+      const after = yield* newestIntent
+      assert.notStrictEqual(after.id, before.id)
+      assert.deepStrictEqual(yield* states, ["awaiting_approval", "cancelled"])
+      assert.deepStrictEqual(yield* alerts, ["ticket approval"])
+      for (const name of ["ana", "ben"]) yield* signs(options, after, name)
+      yield* rounds(options, sandbox, 6)
+      assert.deepStrictEqual(yield* states, ["confirmed", "cancelled"])
+      assert.lengthOf(yield* paid(sandbox), 1)
+    }, desk),
+  )
+
+  it.effect("is dropped and alerted like others, if that takes long", () =>
+    flow(function* (options, sandbox, client) {
+      yield* unlisted(client)
+      yield* rounds(options, sandbox, 4)
+      for (let part = 0; part < 12; part++) {
+        yield* TestClock.adjust("6 minutes")
+        yield* rounds(options, sandbox, 3)
+      }
+      assert.include(yield* states, "cancelled")
+      assert.notInclude(yield* states, "awaiting_approval")
+      assert.deepStrictEqual(yield* alerts, ["ticket dropped"])
+    }, desk),
+  )
+
+  it.effect("is put to operators at once if a person submitted it", () =>
+    flow(function* (options, sandbox, client) {
+      yield* unlisted(client)
+      yield* handIn(options, "rent", "ana")
+      yield* rounds(options, sandbox, 3)
+      assert.include(yield* states, "awaiting_approval")
+    }, desk),
   )
 })
 
