@@ -1,9 +1,11 @@
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { storeLayer } from "../../src/layers.ts"
+import { databaseFile } from "../../src/store/database/Database.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
 import { fastSandbox } from "../support/fastSandbox.ts"
@@ -69,6 +71,20 @@ describe("a payment of a person that a halt or a pause holds", () => {
     const paid = await submit("alone")
     assert.deepStrictEqual([paid.code, /confirmed: 100\.00 USDT/.test(paid.stdout)], [0, true], paid.stderr)
   }, 60_000)
+
+  it("is refused beside a process that holds the database and has no socket", async () => {
+    const other = new DatabaseSync(join(data, databaseFile))
+    other.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT")
+    const refused = await submit("beside")
+    other.close()
+    assert.deepStrictEqual(
+      [refused.code, refused.stderr.split("\n").at(-2)],
+      [
+        1,
+        `cofferer: store: open failed: ${join(data, databaseFile)} is in use by another process; restart or stop it, or name another directory with --data`,
+      ],
+    )
+  })
 
   it("is recorded in the PostgreSQL of its file alone, without a daemon", async () => {
     const shared = join(dir, "on-postgres.yaml")

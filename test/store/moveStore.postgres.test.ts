@@ -210,7 +210,7 @@ describe("a store that is moved", () => {
       [file(), yield* database, /has no journal of this treasury/],
       [renamed, yield* database, /the journal has entries of quay: a renamed treasury is not moved/],
       [yield* filled, held, /is run by another process/],
-      [open, yield* database, /database is locked/],
+      [open, yield* database, /is in use by another process; restart or stop it/],
     ]
     for (const [from, to, why] of cases) {
       assert.match((yield* Effect.flip(move(from, to))).message, why)

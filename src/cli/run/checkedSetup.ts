@@ -24,8 +24,4 @@ export const checkedSetup = Effect.fnUntraced(function* (chosen: Chosen & { read
 
 /** The message of a store that cannot be opened, with a remedy. */
 export const storeText = (message: string, dataDir: string): string =>
-  /database is locked/.test(message)
-    ? `${dataDir} is in use by another process; stop it, or name another directory with --data`
-    : /disk is full/.test(message)
-      ? `${message}; free space under ${dataDir}`
-      : message
+  /disk is full/.test(message) ? `${message}; free space under ${dataDir}` : message

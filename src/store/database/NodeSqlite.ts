@@ -49,6 +49,16 @@ const sqlError = (operation: string) => (cause: unknown) => {
   })
 }
 
+/** Primary result codes of a file that another process has locked. */
+export const busy: ReadonlySet<number> = new Set([5, 6])
+
+const openError = (filename: string) => (cause: unknown) => {
+  const message = `${filename} is in use by another process; restart or stop it, or name another directory with --data`
+  const isBusy = Predicate.hasProperty(cause, "errcode") && busy.has(Number(cause.errcode) & 0xff)
+  if (!isBusy) return sqlError("open")(cause)
+  return new SqlError.SqlError({ reason: SqlError.classifySqliteError(cause, { message, operation: "open" }) })
+}
+
 const open = (options: NodeSqliteOptions): DatabaseSync => {
   const db = new DatabaseSync(options.filename, { timeout: busyTimeoutMillis })
   try {
@@ -85,9 +95,8 @@ const makeWatched = (
   Scope.Scope | Reactivity.Reactivity
 > =>
   Effect.gen(function* () {
-    const db = yield* Effect.acquireRelease(Effect.try({ try: () => open(options), catch: sqlError("open") }), (db) =>
-      Effect.sync(() => db.close()),
-    )
+    const opened = Effect.try({ try: () => open(options), catch: openError(options.filename) })
+    const db = yield* Effect.acquireRelease(opened, (db) => Effect.sync(() => db.close()))
 
     let broken: unknown
     const writes = makeWrites(() => db.isOpen && db.isTransaction)

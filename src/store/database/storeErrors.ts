@@ -1,11 +1,10 @@
 import { Effect, Predicate } from "effect"
 import { haltOnViolation, haltSigning } from "../controls/Controls.ts"
-import { doubtful } from "./NodeSqlite.ts"
+import { busy, doubtful } from "./NodeSqlite.ts"
 import { StoreError } from "./StoreError.ts"
 import { amongCauses, refusalOf, sqlStateOf } from "./sqlStates.ts"
 
 /** Primary result codes of SQLite. */
-const busy = new Set([5, 6])
 const constraint = 19
 /** Corrupt, no database. */
 const damaged = new Set([11, 26])
