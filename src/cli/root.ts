@@ -154,7 +154,7 @@ export const commandLine = (args: ReadonlyArray<string>) =>
       Effect.tapError((error) => (isUsage(error) ? Effect.void : printError(errorText(error)))),
       Effect.tapDefect((defect) => Console.error(`cofferer: ${messageOf(defect)}`)),
       Effect.provideService(Console.Console, visibleConsole(plain)),
-      Effect.provideService(CommandFlags, treasuryFlagsOf(args)),
+      Effect.provideService(CommandFlags, { place: treasuryFlagsOf(args), hasOperators: false }),
     ),
   )
 

@@ -203,7 +203,8 @@ const statusOfAll = Effect.fnUntraced(function* (dir: string, { output, fail }: 
   )
   const worst = rows.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity))
   const named = dir === "." ? "" : `-c ${shellWord(dir)} `
-  const hinted = (row: (typeof worst)[number]) => withFlags(row.text, `${named}--treasury ${shellWord(row.treasury)}`)
+  const hinted = (row: (typeof worst)[number]) =>
+    withFlags(row.text, { place: `${named}--treasury ${shellWord(row.treasury)}`, hasOperators: false })
   yield* printResult(output, worst, () => table(worst.map((row) => [signs[row.severity], row.treasury, hinted(row)])))
   const bad = worst.filter(({ severity }) => severity !== "ok").length
   return fail && bad > 0 ? yield* failWith("unhealthy", `${bad} of ${worst.length} treasuries`) : undefined

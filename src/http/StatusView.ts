@@ -20,7 +20,7 @@ import { Journal } from "../store/journal/Journal.ts"
 import { ChainState } from "../store/network/ChainState.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
-import { CommandFlags, withFlags } from "../telemetry/Logging.ts"
+import { CommandFlags, type PrintedFlags, withFlags } from "../telemetry/Logging.ts"
 import { conditionsOf, headline, troubleKey } from "./conditionTable.ts"
 import { readFacts } from "./readFacts.ts"
 import { intentView } from "./stories.ts"
@@ -108,7 +108,7 @@ export const readView = Effect.fn("StatusView.view")(function* () {
 
 const alertView = (
   { at, state, ackedBy, pending, dead, ...alert }: AlertRecord,
-  flags: string,
+  flags: PrintedFlags,
 ): View["alerts"][number] => ({
   seq: alert.seq,
   at: new Date(at).toISOString(),

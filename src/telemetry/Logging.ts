@@ -16,17 +16,27 @@ import {
   logFields,
 } from "./logEvents.ts"
 
-/** Flags that say which treasury this process works on: commands within printed text need them. */
-export const CommandFlags = Context.Reference<string>("cofferer/telemetry/CommandFlags", { defaultValue: () => "" })
+/** Flags that commands within printed text need. */
+export interface PrintedFlags {
+  /** Flags that say which treasury this process works on. */
+  readonly place: string
+  /** True if the treasury names operators: verbs that end a stop need the key of one. */
+  readonly hasOperators: boolean
+}
 
-/** Adds the flags to each quoted command that takes them and has none of them yet. */
-export const withFlags = (text: string, flags: string): string =>
-  flags === ""
-    ? text
-    : text.replace(
-        /"cofferer (?!run |init)(?![^"]* (-c|-d|--config|--data|--treasury)[ =])[^"]+(?=")/g,
-        (command) => `${command} ${flags}`,
-      )
+export const CommandFlags = Context.Reference<PrintedFlags>("cofferer/telemetry/CommandFlags", {
+  defaultValue: () => ({ place: "", hasOperators: false }),
+})
+
+const operatorVerb = /^"cofferer (?:resume|adopt|recover|balances rebase|intents resolve) (?!.*--key)/
+
+/** Adds the flags to each quoted command that takes them and names no treasury yet. */
+export const withFlags = (text: string, { place, hasOperators }: PrintedFlags): string =>
+  text.replace(
+    /"cofferer (?!run |init)(?![^"]* (-c|-d|--config|--data|--treasury)[ =])[^"]+(?=")/g,
+    (command) =>
+      `${command}${hasOperators && operatorVerb.test(command) ? " --key FILE" : ""}${place === "" ? "" : ` ${place}`}`,
+  )
 
 const logBy = { page: Effect.logError, ticket: Effect.logWarning, info: Effect.logInfo, debug: Effect.logDebug }
 

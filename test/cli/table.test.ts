@@ -94,12 +94,13 @@ it.each([
 })
 
 it("names the treasury in each printed command as the call named it", () => {
-  const flags = treasuryFlagsOf(["status", "-c", "files", "--treasury=north", "--fail"])
+  const at = (place: string) => ({ place, hasOperators: false })
+  const flags = at(treasuryFlagsOf(["status", "-c", "files", "--treasury=north", "--fail"]))
   const text = '"cofferer plan" says more; "cofferer resume --reason TEXT"; "cofferer run files"'
   const named =
     '"cofferer plan -c files --treasury=north" says more; "cofferer resume --reason TEXT -c files --treasury=north"'
   assert.strictEqual(withFlags(text, flags), `${named}; "cofferer run files"`)
-  assert.strictEqual(withFlags(named, "-c others --treasury south"), named)
+  assert.strictEqual(withFlags(named, at("-c others --treasury south")), named)
   assert.strictEqual(treasuryFlagsOf(["status", "-c", "a b.yaml", "-d", "x"]), "-c 'a b.yaml' -d x")
-  assert.strictEqual(withFlags(text, treasuryFlagsOf(["status"])), text)
+  assert.strictEqual(withFlags(text, at(treasuryFlagsOf(["status"]))), text)
 })

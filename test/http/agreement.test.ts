@@ -15,6 +15,7 @@ import { Controls } from "../../src/store/controls/Controls.ts"
 import { Database } from "../../src/store/database/Database.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import { withFlags } from "../../src/telemetry/Logging.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { ask, controlled } from "../support/Control.ts"
@@ -240,6 +241,18 @@ describe("the table of agreement", () => {
       }
     }),
   )
+
+  it("has the verbs to which a printed command adds the key of an operator", () => {
+    const printed = (args: ReadonlyArray<string>, hasOperators: boolean) =>
+      withFlags(`"cofferer ${args.join(" ")} --reason TEXT"`, { place: "-d data", hasOperators })
+    for (const { verb, args } of walks) {
+      const key = agreements[verb].agrees === "operators" ? " --key FILE" : ""
+      const command = `"cofferer ${args.join(" ")} --reason TEXT`
+      assert.strictEqual(printed(args, true), `${command}${key} -d data"`)
+      assert.strictEqual(printed(args, false), `${command} -d data"`)
+    }
+    assert.strictEqual(printed(["resume", "--key", "FILE"], true), '"cofferer resume --key FILE --reason TEXT -d data"')
+  })
 
   for (const walk of walks) {
     it.effect(`asks two operators over the socket to ${nameOf(walk)}`, () =>

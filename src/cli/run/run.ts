@@ -40,7 +40,7 @@ export const run = Command.make(
       Effect.annotateLogs({ treasury: found.treasury.name }),
       Effect.provide(Layer.provideMerge(tracingLayer(found.treasury), logging)),
       // Commands in its log, alerts and page are typed in any folder.
-      Effect.provideService(CommandFlags, flagsOf(found)),
+      Effect.provideService(CommandFlags, { place: flagsOf(found), hasOperators: found.treasury.approvals.size > 0 }),
     )
   }),
 ).pipe(Command.withDescription("Run the daemon"))

@@ -319,7 +319,10 @@ const runOne = Effect.fnUntraced(function* (entry: TreasuryEntry, host: Treasury
     machineOf: sharedMachine(shared),
     sandbox: undefined,
   }).pipe(
-    Effect.provideService(CommandFlags, `-c ${shellWord(config.dir)} --treasury ${shellWord(entry.name)}`),
+    Effect.provideService(CommandFlags, {
+      place: `-c ${shellWord(config.dir)} --treasury ${shellWord(entry.name)}`,
+      hasOperators: treasury.approvals.size > 0,
+    }),
     Effect.provideService(HeadlineSink, ({ severity, text }) =>
       noteState(host, entry, clock.currentTimeMillisUnsafe(), { state: "running", severity, text }),
     ),
