@@ -96,6 +96,17 @@ const armFlags = {
 
 const millis = Option.map(durationMillis)
 
+/** Flags that only some kinds take, by the key of a fault. */
+const ownFlags = { ...flagOf, effect: "--effect", blocks: "--blocks", code: "--code" } as const
+
+/** Fails if a flag does not apply to the kind: the fault would be another one than the call says. */
+const refuseStray = (kind: keyof typeof kinds, body: Readonly<Record<string, unknown>>) => {
+  const { needs, may = [] } = kinds[kind]
+  const own: ReadonlyArray<string> = needs === undefined ? may : [needs, ...may]
+  const stray = Record.toEntries(ownFlags).flatMap(([key, flag]) => (key in body && !own.includes(key) ? [flag] : []))
+  return stray.length === 0 ? Effect.void : failWith("usage", `${kind} does not take ${stray.join(", ")}: leave it out`)
+}
+
 const skewIn = (text: string) => {
   const skew = signedMillis(text)
   const problem = `--skew ${text} is not a duration; write one such as --skew=-90s`
@@ -121,6 +132,7 @@ const arm = Command.make(
       ...(Option.isSome(chosen.skew) ? { skewMillis: yield* skewIn(chosen.skew.value) } : {}),
       ...Record.getSomes<string, unknown>({ rate, count, durationMillis, status, delayMillis, blocks, code, chainId }),
     }
+    yield* refuseStray(kind, body)
     const problem = problemOfFault(body)
     if (problem !== undefined) return yield* failWith("usage", `${problem.message}: ${flagsOf(problem.remedy)}`)
     const answer = yield* askSandbox(chosen, { method: "POST", path, body })

@@ -79,6 +79,12 @@ describe("sandbox fault", () => {
       2,
       "cofferer: stale_read cannot hit submit: it hits reads: write --operation=any\n",
     ],
+    [
+      ["arm", "html_body", "--status", "503", "--delay", "2s"],
+      2,
+      "cofferer: html_body does not take --status, --delay: leave it out\n",
+    ],
+    [["arm", "delay", "--delay", "2s", "--effect"], 2, "cofferer: delay does not take --effect: leave it out\n"],
     [["clear", "77"], 4, "cofferer: no fault 77 is armed\n"],
     [["list", "--url", "http://127.0.0.1:1"], 4, "cofferer: no play-money network answers at http://127.0.0.1:1\n"],
     [["list", "--url", "here"], 2, "cofferer: --url here is not an address; write one such as http://127.0.0.1:3008\n"],
