@@ -18,7 +18,10 @@ import { agreeing, haltNamed, isMachineStop, needAgreement, neededOf, operatorsI
 import { SignatureText } from "./approvals.ts"
 import { findIntent, problem } from "./stories.ts"
 
-export const Words = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))
+/** PostgreSQL takes no text with U+0000. */
+const isStorable = Schema.makeFilter((text: string) => !text.includes("\0"), { expected: "a text without U+0000" })
+
+export const Words = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256), isStorable)
 
 /** A person's word about one payment, as the command line sends it. */
 export const EndBody = Schema.Struct({

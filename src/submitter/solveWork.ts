@@ -140,10 +140,10 @@ const saveLate =
   (exit: Exit.Exit<Solved | undefined, PowError | StoreError>) => {
     if (Exit.isSuccess(exit)) return exit.value === undefined ? Effect.void : storeWork(exit.value)
     const { cause } = exit
-    if (Cause.hasInterruptsOnly(cause)) return Effect.void
+    const fields = { intent: intentId, attempt: k }
+    if (Cause.hasInterruptsOnly(cause)) return logEvent("proof-of-work search ended", fields)
     const error = Option.getOrUndefined(Cause.findErrorOption(cause))
     if (error instanceof StoreError) return haltOnStoreError(error)
-    const fields = { intent: intentId, attempt: k }
     if (error === undefined)
       return logEvent("proof of work failed", { ...fields, reason: "defect" }, { severity: "page", cause })
     return logEvent("proof of work failed", { ...fields, reason: error.message })

@@ -103,6 +103,7 @@ describe("the control socket", () => {
         { ...body, scope: "all", more: 1 },
         { scope: "all", reason: "x" },
         { ...body, scope: "all", author: "a".repeat(257) },
+        { ...body, scope: "all", reason: "a\0b" },
         "not json",
       ]) {
         assert.strictEqual((yield* ask(options, "/api/v1/pause", wrong)).status, 400)

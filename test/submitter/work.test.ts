@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
@@ -71,12 +71,16 @@ const workAlerts = Effect.map(
 const pow = (difficulty: number, pastBlocks: number) => ({ ...powOf(pastBlocks), difficulty, txPerBlock: 4 })
 
 describe("proof of work that takes long", () => {
-  it.effect("keeps no other payment from its confirmation", () =>
-    flow(
+  it.effect("keeps no other payment from its confirmation", () => {
+    const logged: Array<string> = []
+    const log = Logger.make(({ message }) => {
+      logged.push((message as ReadonlyArray<string>)[0]!)
+    })
+    return flow(
       function* (options, sandbox) {
         for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
         const { searches, work } = yield* endlessFirst
-        yield* ticking(Effect.provide(submitOnce(), work))
+        yield* ticking(Effect.provide(submitOnce(), Layer.merge(work, Logger.layer([log]))))
         yield* handIn(options)
         for (let i = 0; i < 30 && !(yield* states).includes("confirmed"); i++) {
           yield* ticking(round(options, sandbox, new Set(["decide"])).pipe(Effect.provide(work)))
@@ -86,10 +90,14 @@ describe("proof of work that takes long", () => {
         assert.deepStrictEqual(searches, { begun: 1, interrupted: 0 }, "one search goes on from round to round")
         yield* (yield* InFlight).stopSearches
         assert.strictEqual(searches.interrupted, 1)
+        assert.deepStrictEqual(
+          logged.filter((word) => /proof/.test(word)),
+          ["proof-of-work search ended"],
+        )
       },
       { scenario: { pow: pow(3, 60) } },
-    ),
-  )
+    )
+  })
 
   const ends: Readonly<Record<string, (options: Options, sandbox: Node) => Effect.Effect<void, unknown, Services>>> = {
     "a halt": () => Effect.flatMap(Controls, (controls) => controls.halt("operator", "stop")),
