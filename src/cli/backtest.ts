@@ -155,7 +155,9 @@ const settingsOf = (treasury: Treasury, history: History, start: number, chosen:
 const spanOf = (history: History, from: number | undefined, to: number | undefined) => {
   const first = history.rows[0] ?? history.before[0]
   const last = history.rows.at(-1) ?? first
-  const start = from ?? millisOf(first?.timestamp ?? 0n)
+  const begun = millisOf(first?.timestamp ?? 0n)
+  // The treasury began with its first balance: what was planned before is not owed.
+  const start = from === undefined || history.before.length === 0 ? Math.max(from ?? 0, begun) : from
   // The last row belongs to the past, and so does what the rules do on it within a minute.
   return { start: Math.floor(start / 1_000) * 1_000, until: to ?? millisOf(last?.timestamp ?? 0n) + 60_000 }
 }

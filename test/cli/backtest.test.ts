@@ -72,6 +72,20 @@ describe("backtest", () => {
     assert.strictEqual(JSON.parse(stdout || "{}").past?.taken, 2, stderr)
   })
 
+  it("begins with the first known balance, before which no planned time counts", async () => {
+    const planned = join(dir, "planned.yaml")
+    const rule = `  - name: rent
+    payout: { from: reserve, to: hot, asset: USDT, amount: "1" }
+    schedule: { cron: "* * * * *", location: UTC, missed: skip, late: 30m }
+`
+    writeFileSync(planned, stepped.replace("policy: ", `${rule}policy: `))
+    const asked = ["backtest", "-c", planned, "-d", data, "-o", "json"]
+    const alone = JSON.parse((await callCofferer(asked)).stdout)
+    const from = new Date(Date.parse(alone.from) - 3_600_000).toISOString()
+    const { stdout, stderr } = await callCofferer([...asked, "--from", from])
+    assert.deepStrictEqual(JSON.parse(stdout || "{}"), alone, stderr)
+  })
+
   it("takes no time of approvals for the network's", async () => {
     const { old } = decidedEarlier("approved", 6 * 3_600_000)
     const joint = join(dir, "joint.yaml")
