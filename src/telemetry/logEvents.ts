@@ -252,7 +252,8 @@ export const logEvents = {
   "attempt expired": "info expired | {intent}/{attempt} | {reason}",
   "attempt lacks its proof of work": failure,
   "proof of work failed": failure,
-  "proof-of-work search ended": "info work | {intent}/{attempt} | the search ended without its work: the attempt is over, or the process stops",
+  "proof-of-work search ended":
+    "info work | {intent}/{attempt} | the search ended without its work: the attempt is over, or the process stops",
   "payment confirmed":
     "info confirmed | {intent} | {amount} {asset}[, fee {fee}][, fee pending, at most {feeMax}][{withdrawal}, debited here; claim it outside][, tx {txHash}][{restored}, made by another copy of this database][; {seconds} s after the decision][{resent}; an answer was lost, paid once] + {from} {to} {transferId} [{attempt}]",
   "payment ended": "info {state} | {intent} | {reason}",

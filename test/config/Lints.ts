@@ -359,6 +359,22 @@ const funds: ReadonlyArray<LintCase> = [
     { policy: line("reserve", "ops", "100", "10_000", 60), severity: "warning" },
   ),
   wrong(
+    "a payout planned more often than its line allows transfers",
+    "dense",
+    payout("10", "0 * * * *", ["", here]),
+    ["0 * * * *", "0 */2 * * *"],
+    /fee is planned 24 times in 24 h, 240 TOK in all; policy line 1 allows 20 transfers and 10,000 TOK; plan less, or raise/,
+    { policy: line("reserve", "ops", "100", "10_000", 20), severity: "warning" },
+  ),
+  wrong(
+    "payouts that together pay more than their line allows",
+    "dense",
+    `${payout("100", "0 6-11 * * *", ["", here])}\n${payout("200", "30 6-8 * * *").replace("fee", "bonus")}`,
+    ['amount: "200"', 'amount: "100"'],
+    /fee and bonus are planned 9 times in 24 h, 1,200 TOK in all; policy line 1 allows 10 transfers and 1,000 TOK/,
+    { policy: line("reserve", "ops", "200", "1_000", 10), severity: "warning" },
+  ),
+  wrong(
     "payouts that together leave too little for people",
     "quota",
     `${payout("10", "0 6-10 * * *")}\n${payout("20", "30 8-12 * * *").replace("fee", "bonus")}`,

@@ -15,6 +15,7 @@ export const lintKinds = [
   "either_day",
   "split_size",
   "quota",
+  "dense",
   "kept",
 ] as const
 export type LintKind = (typeof lintKinds)[number]

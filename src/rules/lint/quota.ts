@@ -1,12 +1,12 @@
 import { type Cron, DateTime } from "effect"
 import { dayMillis } from "../../domain/Time.ts"
-import type { Party } from "../Account.ts"
+import { type Party, receiverKey } from "../Account.ts"
 import { lineFor } from "../policy/Policy.ts"
 import { transfersPermitted } from "../policy/worstCase.ts"
 import type { PayoutRule } from "../Rule.ts"
 import { isOpen, type Schedule, timesAfter } from "../Schedule.ts"
 import { waysOf } from "../Subject.ts"
-import { type Finding, policySeverity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
+import { assetAmount, type Finding, policySeverity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
 
 /** Planned times that are examined: years of daily ones, two days of one a minute. */
 const evaluationsMax = 3_000
@@ -24,15 +24,23 @@ const timesOf = (schedule: Schedule): ReadonlyArray<number> => {
   return times
 }
 
-/** Largest number of these sorted times within 24 hours. */
-const densest = (times: ReadonlyArray<number>): number => {
-  let most = 0
-  let first = 0
-  for (const [i, at] of times.entries()) {
-    while (times[first]! <= at - dayMillis) first++
-    most = Math.max(most, i + 1 - first)
+interface Planned {
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly amount: bigint
+}
+
+/** Largest number of these payments within 24 hours, and their largest sum. */
+const densest = (payments: ReadonlyArray<Planned>) => {
+  const sorted = payments.toSorted((a, b) => a.at - b.at)
+  let [count, most, sum, first] = [0, 0n, 0n, 0]
+  for (const [i, { at, amount }] of sorted.entries()) {
+    sum += amount
+    for (; sorted[first]!.at <= at - dayMillis; first++) sum -= sorted[first]!.amount
+    count = Math.max(count, i + 1 - first)
+    if (sum > most) most = sum
   }
-  return most
+  return { count, amount: most }
 }
 
 /** No 24 hours have more planned times: where a zone sets its clock forward, they hold 25 hours of its day. */
@@ -43,21 +51,62 @@ const atMostPerDay = ({ plans }: Schedule): number =>
   }, 0)
 
 /** Largest number of planned times within 24 hours. */
-const timesPerDay = (schedule: Schedule): number => densest(timesOf(schedule))
+const timesPerDay = (schedule: Schedule): number => densest(timesOf(schedule).map((at) => ({ at, amount: 0n }))).count
 
-/** The most payments that the payouts plan together in any 24 hours, within the hours in which they pay. */
-const plannedPerDay = (payouts: ReadonlyArray<PayoutRule>): number => {
-  const times = payouts.flatMap(({ schedule, during }) =>
-    timesOf(schedule).filter((at) => during === undefined || isOpen(during, at)),
+/** The most that the payouts plan together in any 24 hours, within the hours in which they pay. */
+const plannedPerDay = (payouts: ReadonlyArray<PayoutRule>) =>
+  densest(
+    payouts.flatMap(({ schedule, during, amount }) =>
+      timesOf(schedule).flatMap((at) => (during === undefined || isOpen(during, at) ? [{ at, amount }] : [])),
+    ),
   )
-  return densest(times.sort((a, b) => a - b))
-}
+
+const plansText = (payouts: ReadonlyArray<PayoutRule>): string =>
+  `${payouts.map(({ name }) => name).join(" and ")} ${payouts.length === 1 ? "is" : "are"} planned`
 
 /** The files are judged without the network: what its quota may permit is never an error. */
 const unlessMore = "unless its parameters permit more"
 
 /** Transfers that do not fit the network's quota, or the policy's, in 24 hours. */
-export const quota = (set: RuleSet): ReadonlyArray<Finding> => [...splitSizes(set), ...payers(set)]
+export const quota = (set: RuleSet): ReadonlyArray<Finding> => [...splitSizes(set), ...payers(set), ...dense(set)]
+
+/** Payouts whose plans together exceed their policy line: the later ones of a day wait, or are dropped. */
+const dense = (set: RuleSet): ReadonlyArray<Finding> => {
+  const spots = spotsOf(set).flatMap(({ rule, path }) =>
+    rule.kind === "payout" && !rule.trial ? [{ rule, path }] : [],
+  )
+  const byLine = Map.groupBy(spots, ({ rule: { from, to, asset } }) =>
+    lineFor(set.policy, { from: from.publicKey, to: receiverKey(to), assetId: asset.id }),
+  )
+  return [...byLine].flatMap(([line, own]): ReadonlyArray<Finding> => {
+    const [first] = own
+    if (line === undefined || line.transfersPer24h === 0 || first === undefined) return []
+    const exceeds = (count: number, amount: bigint) => count > line.transfersPer24h || amount > line.per24h
+    const payouts = own.map(({ rule }) => rule)
+    const bounds = payouts.map(({ schedule, amount }) => ({ count: atMostPerDay(schedule), amount }))
+    const count = bounds.reduce((sum, one) => sum + one.count, 0)
+    // To walk through a plan takes long: see below.
+    if (
+      !exceeds(
+        count,
+        bounds.reduce((sum, one) => sum + BigInt(one.count) * one.amount, 0n),
+      )
+    )
+      return []
+    const planned = plannedPerDay(payouts)
+    if (!exceeds(planned.count, planned.amount)) return []
+    const { asset } = first.rule
+    return [
+      {
+        lint: "dense",
+        severity: "warning",
+        path: [...first.path.slice(0, 2), "schedule", "cron"],
+        message: `${plansText(payouts)} ${planned.count} times in 24 h, ${assetAmount(asset, planned.amount)} in all; policy line ${line.line} allows ${line.transfersPer24h} transfers and ${assetAmount(asset, line.per24h)}`,
+        remedy: "plan less, or raise the line's transfersPer24h and per24h",
+      },
+    ]
+  })
+}
 
 /** All transfers of a split are made together, or none. */
 const splitSizes = (set: RuleSet): ReadonlyArray<Finding> =>
@@ -132,15 +181,14 @@ const payers = (set: RuleSet): ReadonlyArray<Finding> => {
     if (Math.min(decidedByAll(own, payer, atMostPerDay), permitted) <= free) return []
     const kept = payer.transfersKept > 0 ? ` and ${payer.transfersKept} are kept for people` : ""
     const payouts = own.flatMap(({ rule }) => (rule.kind === "payout" ? [rule] : []))
-    const planned = plannedPerDay(payouts)
+    const planned = plannedPerDay(payouts).count
     if (Math.min(planned, permitted) > free) {
-      const plans = `${payouts.map(({ name }) => name).join(" and ")} ${payouts.length === 1 ? "is" : "are"} planned`
       return [
         {
           lint: "quota",
           severity: "warning",
           path: ["parties", payer.name],
-          message: `${plans} ${planned} times in 24 h; the network lets ${payer.name} send ${transfersPerDay}${kept}`,
+          message: `${plansText(payouts)} ${planned} times in 24 h; the network lets ${payer.name} send ${transfersPerDay}${kept}`,
           remedy: `plan ${free} times at most, ${unlessMore}`,
         },
       ]
