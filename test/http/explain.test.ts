@@ -324,7 +324,7 @@ const cases = {
   },
   short: {
     rows: { reserve: 140_000n },
-    says: /^reserve has 1,400\.00; 1,500\.00 and its fee are needed$/,
+    says: /^reserve has 1,400\.00; 1,500\.00 and a fee of at most 3\.00 are needed$/,
     after: /reserve is funded/,
   },
   yielded: {
@@ -339,7 +339,7 @@ const cases = {
     },
     rows: { reserve: 600_000n },
     store: remember("first", "eve/USDT"),
-    says: /took the funds: reserve has 6,000\.00, 5,010\.00 of it for other payments; 1,500\.00 and its fee are needed$/,
+    says: /took the funds: reserve has 6,000\.00, 5,010\.00 of it for other payments; 1,500\.00 and a fee of at most 3\.00 are needed$/,
     after: /higher priority/,
   },
 } satisfies Record<HoldReason, Case>

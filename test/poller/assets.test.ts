@@ -309,7 +309,7 @@ describe("a pinned asset", () => {
         const told = yield* look
         assert.include(
           told,
-          'page USDT USDT is listed with 18 decimals, pinned with 6: no payment of USDT is signed or sent; if the listing is right, write "decimals: 18" for USDT in the treasury file, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it',
+          'page USDT USDT is listed with 18 decimals, pinned with 6: no payment of USDT is signed or sent; if the listing is right, write "decimals: 18" for USDT in the treasury file, then "cofferer reload --allow-weaker --reason TEXT"; if not, the gateway is wrong: ask who runs it',
         )
         assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
       },
@@ -320,7 +320,7 @@ describe("a pinned asset", () => {
         yield* look
         assert.include(
           yield* look,
-          `page USDT USDT (${usdt.id}) is not listed: no payment of USDT is signed or sent; if its id in the treasury file is wrong, correct it, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it`,
+          `page USDT USDT (${usdt.id}) is not listed: no payment of USDT is signed or sent; if its id in the treasury file is wrong, correct it, then "cofferer reload --allow-weaker --reason TEXT"; if not, the gateway is wrong: ask who runs it`,
         )
         node.assets = [usdt, vega]
         yield* look

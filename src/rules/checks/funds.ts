@@ -145,7 +145,9 @@ const shortText = (facts: SubjectFacts, short: Sized): string => {
   const kept = floor > 0n ? ` and keeps ${levelText(facts, floor)}` : ""
   const claimed = (observed ?? 0n) - floor - spendable
   const others = claimed > 0n ? `, ${amountText(facts, claimed)} of it for other payments` : ""
-  return `${from.name} has ${has}${kept}${others}; ${amountText(facts, amount)} and its fee are needed`
+  const fee = feeMax(feeShareOf(facts), amount)
+  const needed = fee === 0n ? "is needed" : `and a fee of at most ${amountText(facts, fee)} are needed`
+  return `${from.name} has ${has}${kept}${others}; ${amountText(facts, amount)} ${needed}`
 }
 
 const tooSmall = (facts: SubjectFacts): string | undefined => {

@@ -19,8 +19,9 @@ export const contradiction = (
 
 /** Remedy where the listing contradicts the configuration, as text. */
 export const pinRemedy = (asset: PinnedAsset, listed: Pick<Listed, "status" | "decimals"> | undefined): string => {
+  // Amounts mean something else under another pin: its terms count as weaker.
   const mended = (what: string): string =>
-    `${what}, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it`
+    `${what}, then "cofferer reload --allow-weaker --reason TEXT"; if not, the gateway is wrong: ask who runs it`
   if (listed === undefined) return mended("if its id in the treasury file is wrong, correct it")
   if (listed.status !== "enabled") return "it goes on once the listing says enabled"
   const right = `write "decimals: ${listed.decimals}" for ${asset.symbol} in the treasury file`
