@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
+import { execFile } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
@@ -9,6 +10,7 @@ import { get, type Line, root, start } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { busySandbox } from "../support/fastSandbox.ts"
 import { urlOf } from "../support/SteppedDaemon.ts"
+import { withSandbox } from "../support/TestSandbox.ts"
 import { tempDir } from "../support/tempDir.ts"
 import { inTime, waitUntil } from "../support/until.ts"
 import { canLimit, canMount, limitedDisk, mountedDisk, type SmallDisk, type Started } from "./SmallDisk.ts"
@@ -270,5 +272,28 @@ describe.concurrent("a disk without room", () => {
       await goesOn(running, 0)
       await running.line(({ subject, severity }) => subject === "unwritable" && severity === "info")
     })
+  })
+})
+
+describe("init on a disk that becomes full", () => {
+  it("leaves no part of the treasury file behind", async ({ skip }) => {
+    if (!canLimit()) skip("needs prlimit")
+    const folder = join(dir, "part")
+    mkdirSync(folder)
+    const file = join(folder, "treasury.yaml")
+    await Effect.runPromise(
+      withSandbox({}, function* (_, { url }) {
+        const args = ["init", file, "--gateway", url, "--asset", "USDT", "--below", "10", "--target", "25"]
+        const command = ["--fsize=500:500", "sh", join(root, "src/cofferer.sh"), ...args]
+        const stderr = yield* Effect.promise(
+          () =>
+            new Promise<string>((done) =>
+              execFile("prlimit", command, { timeout: 60_000 }, (_, __, text) => done(text)),
+            ),
+        )
+        assert.match(stderr, /^cofferer: cannot write \S+treasury\.yaml \(EFBIG\)/)
+        assert.isFalse(existsSync(file))
+      }).pipe(Effect.scoped) as Effect.Effect<void>,
+    )
   })
 })

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, writeFileSync } from "node:fs"
+import { existsSync, lstatSync, rmSync, writeFileSync } from "node:fs"
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -84,7 +84,9 @@ const write = (file: string, text: string) =>
     try: () => writeFileSync(file, text, { flag: "wx", mode: 0o644 }),
     catch: (error) => {
       const { code } = error as NodeJS.ErrnoException
-      return failWith("failure", `cannot write ${file} (${code}); name a file in a directory of this user`)
+      // A part of it would refuse the next try.
+      if (code !== "EEXIST") rmSync(file, { force: true })
+      return failWith("failure", `cannot write ${file} (${code}); name a file in a directory of this user with space`)
     },
   })
 
