@@ -110,7 +110,10 @@ export const textOf = (
       .map(([name, value]) => `${name}=${value}`)
       .join(" "),
   }
-  return fillText(template, (name) => shown(values[name as TextVariable]))
+  const filled = (text: string) => fillText(text, (name) => shown(values[name as TextVariable]))
+  const own = filled(template)
+  // Services refuse an empty text, as "{fields}" is for an alert without any.
+  return own.trim() === "" ? filled(defaultText) : own
 }
 
 /** At most `max` UTF-16 units: services refuse what is longer. */

@@ -109,6 +109,11 @@ export const broken: ReadonlyArray<Broken> = [
     "email: { host: mx.example, tls: none, from: a@b.example, to: [c@d.example] }",
     /not encrypted on the way to mx.example/,
   ),
+  receiver(
+    "a short password in place of its file",
+    "email: { host: mx.example, user: a, password: hunter2, from: a@b.example, to: [c@d.example] }",
+    /email\.password: a text is not valid; write a map with file$/,
+  ),
   receiver("a mail to nobody", "email: { host: mx.example, from: a@b.example, to: [] }", /at least one mail address/),
   receiver(
     "a port above all ports",
@@ -310,7 +315,7 @@ export const broken: ReadonlyArray<Broken> = [
     "a text for a map",
     "    signer: { sandbox: hot }",
     "    signer: hot",
-    /: "hot" is not valid; write a map with file or sandbox/,
+    /: a text is not valid; write a map with file or sandbox/,
   ),
   mistake(
     "a plan in one text",

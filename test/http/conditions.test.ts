@@ -449,6 +449,16 @@ describe("the conditions of health", () => {
     assert.deepStrictEqual(said(change), { conditions: [], sentence: { severity: "ok", text } })
   })
 
+  it("name that nothing is signed before a receiver that misses alerts of the second rank", () => {
+    const undelivered = [{ receiver: "desk", n: 1, error: "answered with status 503", seconds: 61, pageSeconds: 0 }]
+    const { conditions, sentence } = said({ undelivered, quarantine: { until: "128", seconds: 114 } })
+    assert.deepStrictEqual(
+      conditions.map(({ condition }) => condition),
+      ["signing_waits", "alerts_undelivered"],
+    )
+    assert.match(sentence.text, /^Nothing is signed until .* Also: alerts undelivered\.$/)
+  })
+
   it("name the payment that waits for approval before the account that waits for it", () => {
     const waiting = intent("awaiting_approval", { to: "hot" })
     const outOfBand = [{ account: "hot/USDT", balance: "9,000.00", seconds: 99, cycleSeconds: 90 }]

@@ -202,6 +202,12 @@ describe("a receiver of a service", () => {
     })
   })
 
+  it.effect("writes the default text where the receiver's own is empty, which services refuse", function* () {
+    const { calls, url } = yield* serviceServer
+    yield* sendTo({ name: "desk", slack: { url, text: "{fields}" } }, { ...page, fields: {} })
+    assert.containSubset(calls[0]?.json, { text: "page harbor: r44f: no &lt;end&gt; after 10 min &amp; more" })
+  })
+
   it.effect("shows at Discord no link that an outside name spells, and the receiver's own", function* () {
     const { calls, url } = yield* serviceServer
     const text = "[runbook](https://desk.example/{kind}) {subject}"

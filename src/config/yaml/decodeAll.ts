@@ -160,13 +160,11 @@ const bestOf = (issues: ReadonlyArray<SchemaIssue.Issue>): SchemaIssue.Issue =>
 export const valueAt = (value: unknown, path: Path): unknown =>
   path.reduce<unknown>((inner, step) => (inner as Record<PropertyKey, unknown> | null | undefined)?.[step], value)
 
-/** Characters shown of a text where a map belongs: it is often a secret instead of the name of its file. */
-const shownForMapMax = 8
-
 const shown = (value: unknown, wanted: string | undefined): string => {
   if (Array.isArray(value)) return "a list"
   if (typeof value !== "string") return "a map"
-  return excerpt(value, wanted?.startsWith("a map") ? shownForMapMax : undefined)
+  // In place of a map it is often a secret in place of its file.
+  return wanted?.startsWith("a map") ? "a text" : excerpt(value)
 }
 
 /** A filter's message may contain its remedy after a semicolon; otherwise the expected form is the remedy. */

@@ -112,7 +112,7 @@ const ofTreasury = {
     subject: "{symbol}",
     text: "{reason}: no payment of {symbol} is signed or sent",
     remedy: "{remedy}",
-    act: 'compare the listing with the asset\'s issuer: if the file is wrong, correct it, "cofferer check", then "cofferer reload --allow-weaker --reason TEXT"; if the gateway is wrong, ask who runs it; it ends once they agree',
+    act: 'compare the listing with the asset\'s issuer: if the file is wrong, correct it, "cofferer check", then "cofferer reload --allow-weaker --reason TEXT"; if the gateway is, ask who runs it; it ends once they agree',
     fields: ["asset", "symbol", "scope"],
     raised: "with the listing that contradicts a pinned asset",
     ends: "the listing agrees with the pin again, or nothing is pinned",

@@ -73,6 +73,12 @@ export const healthConditions = {
     act: "check the gateways, their nodes, and the network to them",
     alertAfterMillis: minute,
   },
+  signing_waits: {
+    holds:
+      "nothing is signed for one window, ten blocks and 30 s: after `adopt`, `recover`, or with a new database and no listing of transfers",
+    alert: "none",
+    act: "nothing: it ends by itself",
+  },
   rule_fires: {
     holds: "a `notify` rule fires as page or ticket",
     alert: "by the rule",
@@ -106,12 +112,6 @@ export const healthConditions = {
     alert: "ticket after 5 min",
     act: '"cofferer intents show ID" has the code of each refusal',
     alertAfterMillis: 300_000,
-  },
-  signing_waits: {
-    holds:
-      "nothing is signed for one window, ten blocks and 30 s: after `adopt`, `recover`, or with a new database and no listing of transfers",
-    alert: "none",
-    act: "nothing: it ends by itself",
   },
   approval_waiting: {
     holds: "a payment waits for operators",
