@@ -10,7 +10,7 @@ import { WrittenTreasury } from "../config/schema/TreasuryFile.ts"
 import { examineTreasury, isEmbedded, lintTreasury, type Mode, problemOf, type Treasury } from "../config/Treasury.ts"
 import { ConfigError, formatProblem, inOrder, type Problem } from "../config/yaml/ConfigError.ts"
 import { readSources } from "../config/yaml/readSources.ts"
-import { originsOf } from "../config/yaml/Yaml.ts"
+import { originsOf, type YamlDocument } from "../config/yaml/Yaml.ts"
 import { plural } from "../domain/text.ts"
 import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/policy/worstCase.ts"
 import { isPaying } from "../rules/Rule.ts"
@@ -20,11 +20,9 @@ import { checkGateway, checkKeys, checkNetwork, looseSecrets } from "./checks.ts
 import { type Output, printResult, table } from "./common/output.ts"
 import {
   type Chosen,
-  chosenTreasury,
   commonFlags,
   eachTreasury,
   fileArgument,
-  filesOf,
   nearPath,
   refuseTwoFiles,
   setup,
@@ -109,23 +107,28 @@ export const schemaOfFiles = () =>
   jsonSchemaOf(Schema.Struct({ ...WrittenTreasury.fields, sandbox: Schema.optional(ScenarioText) }))
 
 /** Problems of keys and of the sandbox section in files that do not load: one run of check names all problems. */
-const problemsBeside = Effect.fnUntraced(
-  function* (chosen: Chosen) {
-    const document = yield* readSources(filesOf(yield* chosenTreasury(chosen)))
-    const { treasury } = examineTreasury(document)
-    const keys = treasury && checkKeys({ treasury, mode: treasury.mode, dataDir: "" }, false)
-    const checks = [keys ?? Effect.void, isEmbedded({ document }) ? decodeScenario(document, "unknown") : Effect.void]
-    const results = yield* Effect.forEach(checks, (one) => Effect.result<unknown, ConfigError, never>(one))
-    return results.flatMap((one) => (Result.isFailure(one) ? one.failure.problems : []))
-  },
-  Effect.orElseSucceed((): ReadonlyArray<Problem> => []),
-)
+const problemsBeside = Effect.fnUntraced(function* (document: YamlDocument) {
+  const { treasury } = examineTreasury(document)
+  const keys = treasury && checkKeys({ treasury, mode: treasury.mode, dataDir: "" }, false)
+  const checks = [keys ?? Effect.void, isEmbedded({ document }) ? decodeScenario(document, "unknown") : Effect.void]
+  const results = yield* Effect.forEach(checks, (one) => Effect.result<unknown, ConfigError, never>(one))
+  return results.flatMap((one) => (Result.isFailure(one) ? one.failure.problems : []))
+})
 
 /** Reads the files. Fails on wrong keys and network settings; returns warnings about all that is doubtful. */
 const readAndCheck = Effect.fnUntraced(function* (chosen: Chosen) {
-  const found = yield* setup(chosen).pipe(
+  let document: YamlDocument | undefined
+  const read: typeof readSources = (files) =>
+    Effect.tap(readSources(files), (one) =>
+      Effect.sync(() => {
+        document = one
+      }),
+    )
+  const found = yield* setup(chosen, read).pipe(
     Effect.catchTag("ConfigError", (error) =>
-      Effect.flatMap(problemsBeside(chosen), (more) => Effect.fail(inOrder([...error.problems, ...more]))),
+      document === undefined
+        ? Effect.fail(error)
+        : Effect.flatMap(problemsBeside(document), (more) => Effect.fail(inOrder([...error.problems, ...more]))),
     ),
   )
   const { treasury, mode } = found

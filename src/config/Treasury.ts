@@ -94,10 +94,15 @@ export interface Treasury extends ProcessConfig {
 }
 
 /** Reads a treasury file or folder, and overlays on it. Fails with every problem found, each with line and remedy. */
-export const loadTreasury = (file: string, ...overlays: ReadonlyArray<string>): Effect.Effect<Treasury, ConfigError> =>
-  Effect.map(Effect.flatMap(readSources([file, ...overlays]), treasuryOf), (treasury) => ({
+export const loadTreasury = (...files: Files): Effect.Effect<Treasury, ConfigError> => loadedBy(readSources, files)
+
+type Files = readonly [file: string, ...overlays: ReadonlyArray<string>]
+
+/** The same, with the sources from `read`. */
+export const loadedBy = (read: typeof readSources, files: Files): Effect.Effect<Treasury, ConfigError> =>
+  Effect.map(Effect.flatMap(read(files), treasuryOf), (treasury) => ({
     ...treasury,
-    files: [resolvePath(file), ...overlays.map((overlay) => resolvePath(overlay))],
+    files: [resolvePath(files[0]), ...files.slice(1).map((overlay) => resolvePath(overlay))],
   }))
 
 /** The treasury that a document describes. With `checksFiles` the files that it names must be on this machine. */

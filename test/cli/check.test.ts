@@ -1,6 +1,8 @@
+import childProcess from "node:child_process"
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
 import { join } from "node:path"
-import { assert, describe, it } from "vitest"
+import { assert, describe, it, vi } from "vitest"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
@@ -145,6 +147,19 @@ describe("check", () => {
     const { code, stderr } = await callCofferer(["check", join(dir, "loop.yaml")])
     assert.strictEqual(code, 3, stderr)
     assert.match(stderr, /^\S+:\d+:\d+ {2}\S+ cannot be read \(ELOOP\); put the secret there, .*\n$/)
+  })
+
+  it("runs a file of rules once, also where it fails", async () => {
+    writeFileSync(join(dir, "fails.ts"), "const all = []\nfor (;;) all.push(new Array(1_000_000).fill(1))\n")
+    writeFileSync(join(dir, "code.yaml"), good.replace("rules:\n", "rules:\n  - ./fails.ts\n"))
+    const spawned = vi.spyOn(childProcess, "spawn")
+    syncBuiltinESMExports()
+    const { stderr } = await callCofferer(["check", join(dir, "code.yaml")])
+    const { length } = spawned.mock.calls
+    spawned.mockRestore()
+    syncBuiltinESMExports()
+    assert.match(stderr, /\.\/fails\.ts: it takes more than 64 MB of heap/)
+    assert.strictEqual(length, 1)
   })
 
   it("refuses what takes any certificate for that of a gateway, where money moves", async () => {

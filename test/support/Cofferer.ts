@@ -33,7 +33,7 @@ const environment = (env: Record<string, string>) => ({
 /** Milliseconds of a program until its end or a line: beside a load of 24, a start and its first payment took 45 s. */
 export const programMillisMax = 120_000
 
-/** Milliseconds of a command: a check reads rules that loop twice, for a minute each. */
+/** Milliseconds of a command: a check runs rules that loop for up to a minute. */
 const commandMillisMax = 240_000
 
 /** Runs the command line to its end, as an operator does; fails if it takes four minutes. */

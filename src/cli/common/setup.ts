@@ -15,10 +15,10 @@ import {
 } from "../../config/DaemonFile.ts"
 import { modeAtStart, ProcessContext, readEnvironment } from "../../config/Environment.ts"
 import { parseListen } from "../../config/schema/Fields.ts"
-import { loadTreasury, type Treasury } from "../../config/Treasury.ts"
+import { loadedBy, loadTreasury, type Treasury } from "../../config/Treasury.ts"
 import { ConfigError, formatProblem } from "../../config/yaml/ConfigError.ts"
 import { textIn } from "../../config/yaml/readBytes.ts"
-import { daemonFile, storeDirIn } from "../../config/yaml/readSources.ts"
+import { daemonFile, readSources, storeDirIn } from "../../config/yaml/readSources.ts"
 import { plural, shellWord } from "../../domain/text.ts"
 import { failWith, outputFlag } from "./output.ts"
 
@@ -164,10 +164,10 @@ export const typedFiles = (files: ReadonlyArray<string>): string =>
 export const defaultDataDir = ".cofferer"
 
 /** Loads the file, and applies the environment and the flags. */
-export const setup = Effect.fnUntraced(function* (given: Chosen) {
+export const setup = Effect.fnUntraced(function* (given: Chosen, read: typeof readSources = readSources) {
   const environment = yield* readEnvironment((yield* ProcessContext).env)
   const chosen = yield* chosenTreasury(given)
-  const treasury = yield* loadTreasury(...filesOf(chosen))
+  const treasury = yield* loadedBy(read, filesOf(chosen))
   const { ownDir, process } = chosen
   const { listen, metrics } = process ?? treasury
   const fromEnvironment = ownDir === undefined ? environment.dataDir : undefined
