@@ -222,7 +222,7 @@ export const examples: Readonly<Record<string, readonly [typed: string, use: str
   "keys operator new": ["keys operator new secrets/ana", "Make an operator's key"],
   pause: ['pause --scope rule:keep-hot-funded --for 2h --reason "migration"', "Stop one rule for two hours"],
   halt: ['halt --reason "unknown payment"', "Stop all signing"],
-  resume: ['resume --reason "the payment was ours"', "End every halt and pause"],
+  resume: ['resume --reason "the payment was ours"', "End halts, and a pause of everything"],
   reload: ['reload --reason "lower limit"', "Put the changed file in force"],
   "terms accept": ['terms accept 9c1f04e2 --reason "reviewed"', "Accept the terms that halted the start"],
   adopt: ['adopt --reason "made by the old system"', "Acknowledge transfers that another system signed"],
