@@ -45,14 +45,14 @@ const transferOf =
   }
 
 /**
- * Start of each paying key's listing: payments that a lost store made earlier are not recognized. `pruned`: where it
- * begins later than the listed transfers that the store has.
+ * Start of each paying key's listing: payments that a lost store made earlier are not recognized. `unlisted`:
+ * where there is none, or it begins later than the listed transfers that the store has.
  */
-const reachOf = Effect.fnUntraced(function* (place: StoreOwner, pruned: ReadonlyMap<string, bigint | undefined>) {
+const reachOf = Effect.fnUntraced(function* (place: StoreOwner, unlisted: ReadonlyMap<string, bigint | undefined>) {
   const oldest = yield* (yield* LedgerAudit).oldestListed
   const payers = [...place.treasury.parties.values()].filter(({ signer }) => signer !== undefined)
   return payers.map(({ name, publicKey }) => {
-    const at = (pruned.has(publicKey) ? pruned : oldest).get(publicKey)
+    const at = (unlisted.has(publicKey) ? unlisted : oldest).get(publicKey)
     return { party: name, since: at === undefined ? null : isoOf(at) }
   })
 })
@@ -108,10 +108,10 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
   const file = join(place.dataDir, databaseFile)
   const recovered = Effect.gen(function* () {
     const done = yield* recover(payersOf(place.treasury), file, asked, agree)
-    const { missing, pruned, lastInJournal, lastOnLedger } = done
+    const { missing, unlisted, lastInJournal, lastOnLedger } = done
     yield* logEvent("payments imported", { payments: missing.length, author: asked.author, reason: asked.reason })
     const imported = missing.map(transferOf(place.treasury))
-    return { lastOnLedger: lastOnLedger ?? null, lastInJournal, imported, reach: yield* reachOf(place, pruned) }
+    return { lastOnLedger: lastOnLedger ?? null, lastInJournal, imported, reach: yield* reachOf(place, unlisted) }
   })
   return yield* agreeing(place.treasury, signature, recovered)
 })

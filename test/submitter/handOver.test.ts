@@ -5,11 +5,14 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { paymentRow } from "../../src/http/exports.ts"
+import { BaseUnits } from "../../src/domain/Amount.ts"
+import { Command } from "../../src/domain/Command.ts"
 import { ledgerVerb } from "../../src/http/ledgerVerbs.ts"
 import { receiptOf } from "../../src/http/stories.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
+import { haltSigning } from "../../src/store/controls/Controls.ts"
 import { databaseFile } from "../../src/store/database/Database.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
@@ -35,7 +38,8 @@ import { type Body, effectOf } from "../support/it.ts"
 import { copyTo, folder, life, overwrite } from "../support/Lives.ts"
 import { pow, wageAt } from "../support/LoneLiar.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
-import { chainId } from "../support/TestSandbox.ts"
+import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { chainId, one, usdt } from "../support/TestSandbox.ts"
 import { ticking } from "../support/ticking.ts"
 import { waitUntil } from "../support/until.ts"
 
@@ -48,8 +52,8 @@ interface Story {
   readonly blocks: number
   /** Put back with the whole disk, so that nothing shows it, and nobody recovers it. */
   readonly isUnseen?: boolean
-  /** Blocks that pass once it is put back and before it is recovered. */
-  readonly halted?: number
+  /** What is done once it is put back and before it is recovered. */
+  readonly halted?: FlowBody
   /** Begin of alice's listing, as the recovery says it. */
   readonly listedSince?: RegExp
 }
@@ -69,7 +73,7 @@ const attemptStates = Effect.gen(function* () {
 
 /** Puts a copy over the store and recovers it; runs `then` in that life. */
 const putBack = (
-  { before, after, blocks, isUnseen = false, halted = 0, listedSince = /^/ }: Story,
+  { before, after, blocks, isUnseen = false, halted, listedSince = /^/ }: Story,
   then: FlowBody,
   setup: FlowSetup = {},
 ) =>
@@ -89,7 +93,7 @@ const putBack = (
       cpSync(copy, home, { recursive: true })
     }
     yield* life(options, function* () {
-      yield* rounds(options, world, halted)
+      if (halted !== undefined) yield* effectOf(halted(options, world, client))
       if (!isUnseen) {
         const said = yield* ledgerVerb("recover", options, asked)
         assert.match("reach" in said ? String(said.reach[0]?.since) : "no answer", listedSince)
@@ -99,6 +103,65 @@ const putBack = (
     })
     for (const dir of [home, copy]) rmSync(dir, { recursive: true, force: true })
   }, setup)
+
+/** A person's payment of a lost store, and a gateway that forgot the days around it before the copy is recovered. */
+const inForgottenTime = (story: {
+  /** Payments of alice's key after all. */
+  readonly paid: number
+  readonly before?: FlowBody
+  /** After the copy is put back, and before it is recovered. */
+  readonly halted?: FlowBody
+  readonly forgotten?: RegExp
+}) => {
+  const { forgotten = /transfers|withdrawals|balance|ledgerentry/ } = story
+  const fronts: Array<Front> = []
+  const forgetful = altered(
+    ({ url }) => forgotten.test(url.pathname),
+    (answer) => {
+      const { edges, ...found } = Object.values(JSON.parse(answer.text))[0] as { edges: ReadonlyArray<unknown> }
+      const isKept = (edge: unknown) => !JSON.stringify(edge).includes('"timestamp":"18000')
+      const [key = ""] = Object.keys(JSON.parse(answer.text))
+      return { ...answer, text: JSON.stringify({ [key]: { ...found, edges: edges.filter(isKept) } }) }
+    },
+  )
+  return putBack(
+    {
+      before: function* (options, world, client) {
+        if (story.before !== undefined) yield* effectOf(story.before(options, world, client))
+        yield* ticking(rounds(options, world, 12))
+        yield* handIn(options)
+      },
+      after: function* (options, world) {
+        yield* ticking(rounds(options, world, 12))
+        assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+        yield* TestClock.adjust("9 days")
+        yield* ticking(rounds(options, world, 3))
+        yield* handIn(options, "b")
+        yield* ticking(rounds(options, world, 12))
+        assert.deepStrictEqual(yield* states, ["confirmed", "confirmed", "confirmed"])
+        fronts[0]!.manner = forgetful
+      },
+      blocks: 150,
+      halted: function* (options, world, client) {
+        yield* rounds(options, world, 3)
+        if (story.halted !== undefined) yield* effectOf(story.halted(options, world, client))
+      },
+      listedSince: /^2027-01-24T/,
+    },
+    function* (_, world) {
+      assert.lengthOf(yield* paid(world), story.paid)
+      assert.deepStrictEqual(yield* states, ["cancelled", "confirmed"])
+    },
+    {
+      transfersPer24h: 9,
+      front: (url) =>
+        Effect.map(startFront("forgetful", url), (front) => {
+          fronts.push(front)
+          return front.server.url
+        }),
+    },
+  )
+}
 
 describe("what a store held open that was put back", () => {
   it.effect("is not paid again: a payment that was decided and not signed", () =>
@@ -239,51 +302,47 @@ describe("what a store held open that was put back", () => {
     ),
   )
 
-  it.effect("is not paid again where the gateway forgot the time in which the lost store may have paid it", () => {
-    const fronts: Array<Front> = []
-    const forgetful = altered(
-      ({ url }) => /transfers|withdrawals|balance|ledgerentry/.test(url.pathname),
-      (answer) => {
-        const { edges, ...found } = Object.values(JSON.parse(answer.text))[0] as { edges: ReadonlyArray<unknown> }
-        const isKept = (edge: unknown) => !JSON.stringify(edge).includes('"timestamp":"18000000')
-        const [key = ""] = Object.keys(JSON.parse(answer.text))
-        return { ...answer, text: JSON.stringify({ [key]: { ...found, edges: edges.filter(isKept) } }) }
+  it.effect("is not paid again where the gateway forgot the time in which the lost store may have paid it", () =>
+    inForgottenTime({ paid: 3 }),
+  )
+
+  it.effect("is not paid again where the gateway forgot that time, once newer payments of others are adopted", () =>
+    inForgottenTime({
+      paid: 4,
+      halted: function* (options, world, client) {
+        yield* by(client, payment(client, "eve", one, { asset: usdt }))
+        yield* ticking(rounds(options, world, 3))
+        assert.deepStrictEqual(yield* halts, ["restored_store", "foreign_payment"])
+        yield* ticking(adopt([alice], asked, () => Effect.void))
       },
-    )
-    return putBack(
-      {
-        before: function* (options, world) {
-          yield* ticking(rounds(options, world, 12))
-          yield* handIn(options)
-        },
-        after: function* (options, world) {
-          yield* ticking(rounds(options, world, 12))
-          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
-          yield* TestClock.adjust("9 days")
-          yield* ticking(rounds(options, world, 3))
-          yield* handIn(options, "b")
-          yield* ticking(rounds(options, world, 12))
-          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed", "confirmed"])
-          fronts[0]!.manner = forgetful
-        },
-        blocks: 150,
-        halted: 3,
-        listedSince: /^2027-01-24T/,
+    }),
+  )
+
+  it.effect("is not paid again where the gateway forgot that time, when a recovery is repeated before it took effect", () =>
+    inForgottenTime({
+      paid: 3,
+      halted: function* (options) {
+        yield* ticking(ledgerVerb("recover", options, asked))
+        assert.deepStrictEqual(yield* halts, [])
+        yield* haltSigning("restored_store", "the watermark stands at entry 99, the journal ends at 50")
       },
-      function* (_, world) {
-        assert.lengthOf(yield* paid(world), 3)
-        assert.deepStrictEqual(yield* states, ["cancelled", "confirmed"])
+    }),
+  )
+
+  it.effect("is not paid again where the gateway forgot transfers of that time, and no withdrawal", () =>
+    inForgottenTime({
+      paid: 4,
+      before: function* (options, world, client) {
+        yield* ticking(rounds(options, world, 6))
+        yield* by(client, Command.cases.Withdraw.make({ amount: BaseUnits.make(30n * one), asset: usdt }))
+        yield* ticking(rounds(options, world, 10))
+        assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+        yield* ticking(adopt([alice], asked, () => Effect.void))
+        yield* pass(world, 150, round(options, world))
       },
-      {
-        transfersPer24h: 9,
-        front: (url) =>
-          Effect.map(startFront("forgetful", url), (front) => {
-            fronts.push(front)
-            return front.server.url
-          }),
-      },
-    )
-  })
+      forgotten: /transfers|balance|ledgerentry/,
+    }),
+  )
 
   it.effect("is not paid while bytes of the lost store may execute, though the gateway was far behind", () =>
     putBack(
@@ -405,6 +464,11 @@ describe("what a store held open that was put back", () => {
       assert.lengthOf(yield* paid(world), 1)
     }),
   )
+})
+
+/** A command that alice's key signs elsewhere. */
+const by = Effect.fnUntraced(function* (client: TestClient, command: Command) {
+  yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
 })
 
 /** A payment of a person, handed in under one key however often it is run. */

@@ -31,7 +31,7 @@ export type EndedAttempt = typeof EndedRow.Type
 
 const CursorRow = Schema.Struct({ cursor: Schema.String })
 const IdRow = Schema.Struct({ id: Schema.String })
-const LastRow = Schema.Struct({ id: Schema.String, timestamp: Big })
+const LastRow = Schema.Struct({ id: Schema.String, timestamp: Big, own: Schema.Int })
 const CountRow = Schema.Struct({ n: Schema.Int })
 const OldestRow = Schema.Struct({ party: Schema.String, oldest: Big })
 const DuplicateRow = Schema.Struct({ intentId: Schema.String, n: Schema.Int })
@@ -111,10 +111,13 @@ const makeListings = (
       rowsOf(CountRow, "LedgerAudit.countUnrecognized"),
       Effect.map((rows) => rows[0]?.n ?? 0),
     ),
-  /** The newest listed transfer or withdrawal of a key that is ours or acknowledged, with its block time. */
+  /**
+   * The newest listed transfer of a key that this installation signed, with its block time; without one, the newest
+   * acknowledged transfer or withdrawal.
+   */
   lastKnown: (party: string) =>
-    sql`SELECT id, timestamp FROM listed_transfers WHERE party = ${party} AND known_as IS NOT NULL
-      ORDER BY timestamp DESC LIMIT 1`.pipe(
+    sql`SELECT id, timestamp, own FROM listed_transfers WHERE party = ${party} AND known_as IS NOT NULL
+      ORDER BY own DESC, timestamp DESC LIMIT 1`.pipe(
       rowsOf(LastRow, "LedgerAudit.lastKnown"),
       Effect.map((rows) => rows[0]),
     ),

@@ -219,25 +219,34 @@ interface Recovered {
   readonly lastInJournal: number
   /** Payments of this installation that the store did not know, now imported. */
   readonly missing: ReadonlyArray<UnrecognizedTransfer>
-  /** Keys whose listing begins later than the store ends, and its begin (Unix nanoseconds; undefined: it is empty). */
-  readonly pruned: ReadonlyMap<string, bigint | undefined>
+  /**
+   * Keys without a listing, or whose listing begins later than the store ends, and its begin (Unix nanoseconds;
+   * undefined: there is none).
+   */
+  readonly unlisted: ReadonlyMap<string, bigint | undefined>
 }
 
 /**
- * Keys whose listing has nothing of the time up to which the store knows it. What the lost store paid in between is in
- * neither: such a key is as one without a listing.
+ * Keys without a listing, or whose listing has nothing of the time up to which the store knows it: what the lost store
+ * paid in between is in neither. Those of a recovery whose payments are not handed over yet stay so.
  */
-const prunedOf = Effect.fnUntraced(function* (listings: ReadonlyArray<Whole>) {
+const unlistedOf = Effect.fnUntraced(function* (listings: ReadonlyArray<Whole>, installation: string | undefined) {
   const audit = yield* LedgerAudit
-  const pruned = new Map<string, bigint | undefined>()
+  const [, ...before] = ((yield* (yield* Settings).get(handOverKey)) ?? "").split(" ")
+  const unlisted = new Map<string, bigint | undefined>()
   for (const { party, listing } of listings) {
     const last = yield* audit.lastKnown(party)
-    if (listing === undefined || last === undefined) continue
-    if (listing.transfers.some(({ id, timestamp }) => id === last.id || timestamp <= last.timestamp)) continue
-    const times = listing.transfers.map(({ timestamp }) => timestamp)
-    pruned.set(party, times.toSorted((a, b) => (a < b ? -1 : 1))[0])
+    // Payments adopted since, and withdrawals, which gateways keep for longer, show nothing of the store's transfers.
+    const counted = (listing?.transfers ?? []).filter(
+      ({ reference }) => last?.own !== 1 || ownSequence(installation, reference) !== undefined,
+    )
+    const isReached =
+      last === undefined || counted.some(({ id, timestamp }) => id === last.id || timestamp <= last.timestamp)
+    if (listing !== undefined && isReached && !before.includes(party)) continue
+    const times = counted.map(({ timestamp }) => timestamp)
+    unlisted.set(party, times.toSorted((a, b) => (a < b ? -1 : 1))[0])
   }
-  return pruned
+  return unlisted
 })
 
 /**
@@ -262,7 +271,7 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
   const recovered = yield* database.write(
     Effect.gen(function* () {
       const { seq } = yield* journal.head
-      const pruned = yield* prunedOf(listings)
+      const unlisted = yield* unlistedOf(listings, installation)
       yield* haltOnUnrecognized(installation, (yield* noteWhole(listings, installation)).foreign)
       const missing = (yield* audit.unacknowledged).filter(({ own }) => own)
       yield* agree(missing)
@@ -282,12 +291,9 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
       yield* beginQuarantine()
       // Without a halt and without a missing payment, nothing was lost: payments under way stay as they are.
       const isLost = (yield* controls.halts).some(({ reason: halted }) => halted === "restored_store")
-      const unlisted = listings.flatMap(({ party, listing }) =>
-        listing === undefined || pruned.has(party) ? [party] : [],
-      )
-      if (isLost || missing.length > 0) yield* settings.set(handOverKey, ["pending", ...unlisted].join(" "))
+      if (isLost || missing.length > 0) yield* settings.set(handOverKey, ["pending", ...unlisted.keys()].join(" "))
       yield* controls.release("restored_store", `${author}: ${reason}`)
-      return { lastOnLedger, lastInJournal: seq, missing, pruned } satisfies Recovered
+      return { lastOnLedger, lastInJournal: seq, missing, unlisted } satisfies Recovered
     }),
   )
   yield* (yield* Journal).noteHead
