@@ -10,8 +10,10 @@ import { Clearance } from "../../src/store/payments/Clearance.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { beginQuarantine, keepQuarantine, quarantineKey } from "../../src/submitter/audit/quarantine.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
+import { ChainHeadCache } from "../../src/submitter/ChainHeadCache.ts"
 import { alice, flow, pass, round } from "../support/Flow.ts"
 import { altered, type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
+import { headPath } from "../support/HistoryServer.ts"
 import { halts, rounds } from "../support/Intents.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
@@ -85,6 +87,31 @@ describe("a quarantine that begins", () => {
       yield* waitUntil("its end", (yield* Clearance).isGranted(alice), pass(world, 5, round(options, world)))
       assert.deepStrictEqual((yield* waits).text, undefined)
     }),
+  )
+
+  it.effect("lasts for the larger window where the network's grows in it", () =>
+    flow(function* (options, world) {
+      const [front, settings] = [fronts.at(-1)!, yield* Settings]
+      const until = Effect.map(settings.get(quarantineKey), (stored = "") => Number(stored.split(" ")[0]))
+      const windowNow = Effect.map(
+        Effect.flatMap(ChainHeadCache, ({ head }) => head),
+        ({ pow }) => pow.pastBlocks,
+      )
+      yield* rounds(options, world, 3)
+      yield* begin
+      yield* rounds(options, world, 3)
+      const [before, window] = [yield* until, yield* windowNow]
+      front.manner = altered(
+        ({ url }) => url.pathname === headPath,
+        (answer) => ({
+          ...answer,
+          text: JSON.stringify({ ...JSON.parse(answer.text), spamPowNumberOfPastBlocks: 400 }),
+        }),
+      )
+      yield* rounds(options, world, 3)
+      assert.strictEqual(yield* windowNow, 400)
+      assert.strictEqual(yield* until, before + 400 - window)
+    }, fronted(fronts)),
   )
 
   it.effect("while an earlier one ends is not ended with it", () =>

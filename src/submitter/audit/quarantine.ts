@@ -19,8 +19,8 @@ export const passedMillis = 30_000
 const passedName = "quarantine passed"
 
 /**
- * Setting of a database whose keys another copy of it may have used: "pending", or the last block of its quarantine, in
- * which nothing is signed. Absent: there is none.
+ * Setting of a database whose keys another copy of it may have used: "pending", or "BLOCK WINDOW", the last block of
+ * its quarantine, in which nothing is signed, and the window by which it was counted. Absent: there is none.
  */
 export const quarantineKey = "quarantine"
 
@@ -53,8 +53,12 @@ const notePassed = Effect.fnUntraced(function* (isNow: boolean) {
 /** The last block of the quarantine, null before it is counted; undefined where there is none. */
 export const quarantinedUntil = Effect.gen(function* () {
   const stored = (yield* (yield* Settings).get(quarantineKey)) ?? ""
-  return stored === "" ? undefined : stored === "pending" ? null : BigInt(stored)
+  return stored === "" ? undefined : lastBlockOf(stored)
 })
+
+/** Null before it is counted. */
+const lastBlockOf = (stored: string): bigint | null =>
+  stored === "pending" ? null : BigInt(stored.split(" ")[0] ?? "")
 
 /**
  * Writes if the setting is still as it was read: a quarantine that began during a request is neither ended nor counted
@@ -75,6 +79,19 @@ export const clockGapNow = Effect.gen(function* () {
   return clockGap(yield* Clock.currentTimeMillis, rows && millisOf(rows.timestamp), maxAgeMillis)
 })
 
+/** Blocks that the chain makes in this time. */
+const blocksIn = (millis: number) =>
+  Effect.flatMap(Observations, ({ blockMillis }) =>
+    Effect.map(blockMillis, (one) => BigInt(Math.ceil(Math.max(0, millis) / one))),
+  )
+
+/** Blocks by which the newest one may be behind the chain, beyond those that pass before a quarantine ends. */
+const behindNow = Effect.gen(function* () {
+  const rows = yield* (yield* Observations).watermark
+  const now = yield* Clock.currentTimeMillis
+  return yield* blocksIn(now - millisOf(rows?.timestamp ?? 0n) - passedMillis)
+})
+
 /** Signs nothing for one window: payments in flight from a lost database execute or expire in it. */
 export const keepQuarantine = Effect.fnUntraced(function* () {
   const settings = yield* Settings
@@ -82,24 +99,29 @@ export const keepQuarantine = Effect.fnUntraced(function* () {
   if (yield* clearance.isOpen) return undefined
   const stored = (yield* settings.get(quarantineKey)) ?? ""
   if (stored === "") return yield* writeIfStill(stored, clearance.quarantine(undefined))
-  const counted = stored === "pending" ? null : BigInt(stored)
+  const counted = lastBlockOf(stored)
   yield* clearance.quarantine(`nothing ${signedAfter(counted)}`)
   const head = yield* (yield* ChainHeadCache).head
   if (yield* haltOnWrongChain(head)) return undefined
-  const latest = head.height + BigInt(windowBlocksMax) + quarantineBlocks
+  const { maxAgeMillis } = (yield* CycleConfig).treasury.network
+  const latest = head.height + BigInt(windowBlocksMax) + quarantineBlocks + (yield* blocksIn(maxAgeMillis))
   // A count that no window from here reaches was made on the chain before a reset.
   const isCounted = counted !== null && counted <= latest
   // A gateway that is behind names a head from which the window ends too early.
   if (!isCounted && (yield* clockGapNow) !== undefined) return undefined
   const window = yield* (yield* ChainState).windowAt(head.height)
-  const until = isCounted ? counted : head.height + BigInt(window) + quarantineBlocks
-  if (!isCounted) yield* writeIfStill(stored, settings.set(quarantineKey, String(until)))
+  const countedBy = isCounted ? Number(stored.split(" ")[1] ?? 0) : window
+  // By a larger window nodes judge bytes that were signed before it as well.
+  const grown = BigInt(Math.max(0, window - countedBy))
+  const until = isCounted ? counted + grown : head.height + BigInt(window) + quarantineBlocks + (yield* behindNow)
+  const kept = `${until} ${Math.max(window, countedBy)}`
+  if (kept !== stored) yield* writeIfStill(stored, settings.set(quarantineKey, kept))
   if (yield* notePassed(head.height > until)) {
     // A listing that clears a key now must reach up to here, including transfers that no earlier reading showed.
     yield* (yield* AuditMemory).restart
     const { rereadAll } = yield* LedgerAudit
     const end = Effect.all([rereadAll, settings.forget(quarantineKey), clearance.quarantine(undefined)])
-    return yield* writeIfStill(String(until), end)
+    return yield* writeIfStill(kept, end)
   }
   return yield* clearance.quarantine(`nothing ${signedAfter(until)}`)
 })
