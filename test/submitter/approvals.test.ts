@@ -414,7 +414,10 @@ describe("a payment that was decided before its payer was compared with the ledg
       yield* rounds(options, sandbox, 5)
       const before = yield* newestIntent
       assert.strictEqual(before.state, "proposed")
-      assert.strictEqual(before.detail, "waits: the ledger is not yet compared with the journal")
+      assert.strictEqual(
+        before.detail,
+        "waits: the ledger is not yet compared with the journal: its payments could not be read",
+      )
       assert.deepStrictEqual(yield* alerts, [])
       yield* disarm(client)
       yield* rounds(options, sandbox, 8)

@@ -11,7 +11,7 @@ export class Clearance extends Context.Service<Clearance>()("cofferer/store/Clea
   make: Effect.gen(function* () {
     const { head } = yield* Journal
     const granted = new Map<string, { readonly at: number; readonly isListed: boolean }>()
-    const causes = new Map<string, string | undefined>()
+    const causes = new Map<string, string>()
     let quarantine: string | undefined = unchecked
     let openSince = 0
     return {
@@ -30,11 +30,12 @@ export class Clearance extends Context.Service<Clearance>()("cofferer/store/Clea
       isGranted: (party: string) => Effect.sync(() => granted.has(party)),
       /** False for a party that was cleared although no gateway lists its transfers: balances alone show them. */
       isListed: (party: string) => Effect.sync(() => granted.get(party)?.isListed !== false),
-      /** Sets why the party cannot be cleared now, in words, where that is known. */
-      explain: (party: string, why: string | undefined) => Effect.sync(() => causes.set(party, why)),
+      /** Sets why the party is not cleared, in words. */
+      explain: (party: string, why: string) => Effect.asVoid(Effect.sync(() => causes.set(party, why))),
       /** Revokes every clearance: all must be checked again. */
       revoke: Effect.sync(() => {
         granted.clear()
+        causes.clear()
         quarantine = unchecked
       }),
       isOpen: Effect.sync(() => quarantine === undefined),

@@ -79,25 +79,31 @@ const auditTransfers = Effect.fn("Reconcile.transfers")(function* (party: string
   if (start === undefined) return
   // As it is before the listing: one of a gateway that is behind lacks what was paid since.
   const gap = isGranted ? undefined : yield* clockGapNow
-  const listing = yield* list(party)
-  yield* (yield* Clearance).explain(party, listing === "silent" ? silentWords : gap?.detail)
-  if (listing === "silent") return
+  const { explain, grant } = yield* Clearance
+  const listing = yield* Effect.tapErrorTag(list(party), "GatewayError", () => explain(party, unreadWords))
+  if (listing === "silent") return yield* explain(party, silentWords)
   const isEmpty = listing === undefined || listing.transfers.length === 0
   yield* memory.noteReading(party, { at: now, until: listing?.mark?.timestamp ?? newest + 1n, isEmpty })
   if (listing !== undefined) yield* recordListing(party, { ...listing, cursor: yield* cursorSeenTwice(party, listing) })
   if (isGranted) {
-    if (listing !== undefined) yield* (yield* Clearance).grant(party, true)
+    if (listing !== undefined) yield* grant(party, true)
   } else if (gap === undefined) yield* clearIfListed(party, start, listing)
+  else yield* explain(party, gap.detail)
 })
 
 /** Clears the key if its payments are listed up to the block, or if no gateway lists any and the quarantine is over. */
 const clearIfListed = Effect.fn("Reconcile.clear")(function* (party: string, start: bigint, listing: Listing) {
   const clearance = yield* Clearance
   const isWhole = (one: Listing) => one === undefined || (one.reached !== undefined && one.reached >= start)
-  if (!isWhole(listing) || !(yield* clearance.isOpen)) return
-  const withdrawals = yield* ifSupported((yield* GatewayReader).withdrawalsFrom(party))
+  const explainPart = (what: string) =>
+    clearance.explain(party, `its ${what} are not listed completely up to block ${start}`)
+  if (!isWhole(listing)) return yield* explainPart("transfers")
+  if (!(yield* clearance.isOpen)) return
+  const withdrawals = yield* ifSupported((yield* GatewayReader).withdrawalsFrom(party)).pipe(
+    Effect.tapErrorTag("GatewayError", () => clearance.explain(party, unreadWords)),
+  )
   if (withdrawals !== undefined) yield* recordListing(party, { ...withdrawals, cursor: undefined })
-  if (!isWhole(withdrawals)) return
+  if (!isWhole(withdrawals)) return yield* explainPart("withdrawals")
   if ((listing === undefined || withdrawals === undefined) && (yield* beginFirstWait(party))) return
   yield* countHistory(party, listing !== undefined, withdrawals)
   yield* clearance.grant(party, listing !== undefined)
@@ -135,6 +141,7 @@ const startHeight = Effect.fnUntraced(function* () {
   return (yield* haltOnWrongChain(head)) ? undefined : yield* (yield* AuditMemory).startHeight(head.height)
 })
 
+const unreadWords = "its payments could not be read"
 const silentWords = "no gateway lists transfers any more, as one did before"
 
 /** Undefined: no gateway lists transfers. */
