@@ -1,11 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Intent } from "../../src/domain/Intent.ts"
 import type { Database } from "../../src/store/database/Database.ts"
 import { Sql } from "../../src/store/database/Sql.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { verifyChain } from "../../src/store/journal/verifyStore.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
+import type { SendEnd } from "../../src/store/payments/outboxRows.ts"
+import type { Framing } from "../../src/tx/Transaction.ts"
 import type { Work } from "../support/it.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { restart } from "../support/TestStore.ts"
@@ -22,6 +25,23 @@ describe("outbox", () => {
     const intent = intentOf(id)
     yield* outbox.record(intent)
     return yield* outbox.move(intent, "reserved", { detail: "permitted" })
+  })
+
+  /** Sends the intent's attempt, and notes the answer. */
+  const answered = Effect.fnUntraced(function* (
+    { id }: Intent,
+    {
+      framing,
+      first,
+      ...answer
+    }: { readonly framing: Framing; readonly first: boolean } & Pick<SendEnd, "outcome" | "code" | "state">,
+  ) {
+    const outbox = yield* Outbox
+    const stored = Effect.map(outbox.attempts(id), (attempts) => attempts[0]!)
+    const seq = yield* outbox.beginSend({ attempt: yield* stored, gateway: "g", framing, first, txHash: hex("9") })
+    const silent = { gateway: "g", data: "", log: "", evidence: "silent", nextAt: 0, nextHeight: 0n } as const
+    yield* outbox.endSend({ seq, ...silent, ...answer, attempt: yield* stored })
+    return yield* stored
   })
 
   test(
@@ -180,34 +200,33 @@ describe("outbox", () => {
       const intent = yield* reserved(String(i + 1))
       const attempt = attemptOf(intent, 1, { nonce: BigInt(i + 1) })
       yield* outbox.persist(intent, attempt)
-      for (const first of [true, false]) {
-        const live = (yield* outbox.attempts(intent.id))[0]!
-        const seq = yield* outbox.beginSend({
-          attempt: live,
-          gateway: "g",
-          framing: "bare",
-          first,
-          txHash: hex("9"),
-        })
-        const state = outcome === "ambiguous" ? "unknown" : outcome === "accepted" ? "accepted" : "refused"
-        const end = {
-          seq,
-          gateway: "g",
-          outcome,
-          code: 0,
-          data: "",
-          log: "",
-          evidence: "silent" as const,
-          state,
-        } as const
-        yield* outbox.endSend({
-          ...end,
-          attempt: (yield* outbox.attempts(intent.id))[0]!,
-          nextAt: 0,
-          nextHeight: 0n,
-        })
-      }
+      const state = outcome === "ambiguous" ? "unknown" : outcome === "accepted" ? "accepted" : "refused"
+      for (const first of [true, false]) yield* answered(intent, { framing: "bare", first, outcome, code: 0, state })
     }
     assert.deepStrictEqual(yield* outbox.acceptance(0), { accepted: 1, refused: 1, lost: 1 })
+  })
+
+  test("names the wire forms that were not decoded since the last one that was", function* () {
+    const outbox = yield* Outbox
+    const refusedBy = Effect.fnUntraced(function* (id: string, framing: Framing, code: number) {
+      const intent = yield* reserved(id)
+      yield* outbox.persist(intent, attemptOf(intent, 1, { nonce: BigInt(id) }))
+      return {
+        intent,
+        attempt: yield* answered(intent, { framing, first: true, outcome: "refused", code, state: "refused" }),
+      }
+    })
+    const undecoded = Effect.map(outbox.undecoded(0), (forms) => [...forms].sort())
+    const first = yield* refusedBy("1", "prefixed", 60)
+    assert.deepStrictEqual(yield* undecoded, ["prefixed"])
+    const second = yield* refusedBy("2", "bare", 60)
+    assert.deepStrictEqual(yield* undecoded, ["bare", "prefixed"])
+    yield* outbox.settle(first.intent, first.attempt, "confirmed", "confirmed", { detail: "" })
+    assert.deepStrictEqual(yield* undecoded, ["bare"], "the ledger executed the older one")
+    yield* outbox.settle(second.intent, second.attempt, "confirmed", "confirmed", { detail: "" })
+    assert.deepStrictEqual(yield* undecoded, [])
+    yield* refusedBy("3", "bare", 60)
+    yield* refusedBy("4", "prefixed", 51)
+    assert.deepStrictEqual(yield* undecoded, [], "a mempool decoded what it refused for another reason")
   })
 })

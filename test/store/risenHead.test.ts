@@ -9,6 +9,23 @@ import { testStore } from "../support/TestStore.ts"
 const before = { accepted: { height: 10n, at: 1_800_000_000_000 } }
 const risen = { accepted: { height: 12n, at: 1_800_000_001_000 } }
 
+it.effect("an accepted head is stored where it is lower or earlier than the stored one", () => {
+  const store = testStore()
+  return Effect.gen(function* () {
+    const chain = yield* ChainState
+    const { height, at } = before.accepted
+    for (const accepted of [
+      { height, at },
+      { height: height - 1n, at },
+      { height: height - 1n, at: at - 1 },
+    ]) {
+      yield* chain.keepHead("c", { accepted })
+      yield* chain.forgetHead("c")
+      assert.deepStrictEqual(yield* chain.acceptedHead("c"), { accepted })
+    }
+  }).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
+})
+
 describe("a higher head that lasted", () => {
   it.effect("counts once its ticket is stored, and is stored with it", () => {
     const store = testStore()
