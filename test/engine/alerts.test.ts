@@ -88,6 +88,24 @@ const told = Effect.map(alertRows, (due) => [
   ...new Set(due.map(({ severity, dedup, detail }) => `${severity} ${dedup} ${detail}`)),
 ])
 
+it("a free balance is that of the general account alone, a total one has the margin as well", () => {
+  const of = (market: string, type: string, balance: bigint) => ({
+    party: "p",
+    asset: "a",
+    market,
+    type,
+    balance,
+    timestamp: 1n,
+  })
+  const balance = balanceOf([
+    of("", "ACCOUNT_TYPE_GENERAL", 5n),
+    of("m", "ACCOUNT_TYPE_MARGIN", 7n),
+    of("n", "ACCOUNT_TYPE_MARGIN", 9n),
+  ])
+  assert.deepStrictEqual([balance("p", "a", "free"), balance("p", "a", "total")], [5n, 21n])
+  assert.isUndefined(balance("p", "b", "total"))
+})
+
 describe("conditions over a real store", () => {
   it.effect("give one alert and one recovery for a balance that swings all day", () => {
     const store = testStore()
