@@ -223,6 +223,47 @@ describe("what a store held open that was put back", () => {
     ),
   )
 
+  it.effect("is not paid again: what was planned since, where the network lists no transfers", () => {
+    const rich = (party: string) => ({ party, asset: "USDT", amount: "1_000" })
+    const untilPaid = (wages: number, options: DaemonOptions, world: Sandbox["Service"]) =>
+      waitUntil(
+        `${wages} wages to be confirmed`,
+        Effect.map(states, (all) => all.length === wages && all.every((state) => state === "confirmed")),
+        Effect.ignore(ticking(round(options, world))),
+      )
+    return putBack(
+      {
+        before: function* (options, world) {
+          yield* untilPaid(1, options, world)
+          // Its window ends: a later payment of the same amount is not taken for another execution of it.
+          yield* pass(world, 60, ticking(round(options, world)))
+        },
+        after: (options, world) => untilPaid(2, options, world),
+        blocks: 60,
+      },
+      function* (options, world) {
+        assert.lengthOf(yield* paid(world), 2)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        const [lost, ...more] = (yield* alerts).filter((alert) => alert.includes("alice -> eve"))
+        assert.match(
+          lost ?? "",
+          /^ticket lost: .* planned for 2027-01-15T08:04Z is dropped: the database is a restored/,
+        )
+        assert.isEmpty(more)
+        assert.deepStrictEqual(yield* halts, ["foreign_payment"], "nothing names who paid what the balances show")
+        yield* ticking(adopt([alice], asked, () => Effect.void))
+        yield* untilPaid(2, options, world)
+        assert.lengthOf(yield* paid(world), 3, "the next planned time is paid")
+      },
+      {
+        rules: [wageAt("1,4,9 8 * * *", { missed: "once" })],
+        transfersPer24h: 9,
+        scenario: { profile: "specification", ...pow(30), deposits: ["alice", "bob", "eve"].map(rich) },
+        network: { framing: "prefixed" },
+      },
+    )
+  })
+
   it.effect("is named where its planned time is dropped: what was paid is handed in by nobody", () =>
     putBack(
       {
