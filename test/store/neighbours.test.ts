@@ -174,6 +174,11 @@ describe("what is read of payments", () => {
       }
       yield* pay("6", { episode: 3 }, 300)
       assert.strictEqual(yield* outbox.lastSigned(subject), 100, "one that is not executed")
+      const again = yield* pay("7", { episode: 4 }, 400)
+      yield* outbox.settle(again.intent, again.attempt, "expired", "reserved", { detail: "" })
+      const { attempt } = yield* sending(yield* signed({ ...again.intent, state: "reserved" }, 2, { createdAt: 500 }))
+      yield* confirm({ ...again, attempt })
+      assert.strictEqual(yield* outbox.lastSigned(subject), 400, "the first of its attempts")
     }),
   )
 

@@ -105,4 +105,44 @@ describe("a listing of many transfers", () => {
       ],
     )
   })
+
+  it.effect("stores the block of a later version whose status is the same", function* () {
+    yield* note([transferOf(idOf(1))])
+    yield* note([{ ...transferOf(idOf(1)), timestamp: 9n }])
+    const times = (yield* (yield* LedgerAudit).unacknowledged).map(({ timestamp }) => timestamp)
+    assert.deepStrictEqual(times, [9n])
+  })
+})
+
+describe("what is remembered of the ledger", () => {
+  it.effect("is read again after a lookup saw an attempt as done", function* () {
+    const { transferId } = yield* signedBefore
+    const { countExecutions, noteExecution } = yield* LedgerAudit
+    assert.strictEqual(yield* countExecutions(transferId), 0)
+    yield* noteExecution(transferId, 7n)
+    assert.strictEqual(yield* countExecutions(transferId), 1)
+  })
+
+  it.effect("names no transfer as another copy's once it is an attempt", function* () {
+    const tag = "0123456789abcdef"
+    const { transferId } = attemptOf(intentOf("1"), 1)
+    yield* note([transferOf(transferId, { reference: `c3.51a51a51.a.${"A".repeat(43)}.${tag}` })])
+    const { withTag } = yield* LedgerAudit
+    assert.lengthOf(yield* withTag(from, tag), 1)
+    yield* signedBefore
+    assert.lengthOf(yield* withTag(from, tag), 0)
+  })
+
+  it.effect("shows a watched attempt as it is after each change", function* () {
+    const attempt = yield* signedBefore
+    const { beginSend, settle } = yield* Outbox
+    const { watched } = yield* LedgerAudit
+    const states = Effect.map(watched, (all) => all.map(({ state }) => state))
+    yield* beginSend({ attempt, gateway: "g", framing: "bare", first: true, txHash: "" })
+    assert.deepStrictEqual(yield* states, ["sending"])
+    const sent = { ...attempt, state: "sending" as const }
+    const settlement = { detail: "", fee: 0n, settledAt: 7n }
+    yield* settle({ ...intentOf("1"), state: "in_flight" }, sent, "confirmed", "confirmed", settlement)
+    assert.deepStrictEqual(yield* states, ["confirmed"])
+  })
 })
