@@ -148,6 +148,34 @@ describe("an alert that lasts", () => {
     assert.deepStrictEqual(yield* gotIn(hour), ["monitor page halt 1"])
   })
 
+  it.effect("escalates to a receiver that has another alert already", function* () {
+    yield* halted
+    yield* gotIn(halfAnHour)
+    yield* (yield* Controls).halt("invariant", "odd")
+    yield* raise("halt", { reason: "invariant", seq: 2, detail: "odd", remedy: "resume" })
+    assert.include(yield* gotIn(halfAnHour), "boss page halt 1")
+    assert.deepStrictEqual(yield* gotIn(hour), ["boss page halt 1"])
+  })
+
+  it.effect("is repeated by a loop that read it before it was delivered", function* () {
+    const remind = (yield* makeReminders)({ ...reminders(), steps: [] })
+    yield* halted
+    assert.isFalse(yield* remind)
+    yield* gotIn(600_000)
+    yield* TestClock.adjust(12 * hour)
+    assert.isTrue(yield* remind)
+  })
+
+  it.effect("ends though the halt in force has a number that ends like its own", function* () {
+    const controls = yield* Controls
+    yield* controls.halt("invariant", "odd")
+    for (let seq = 2; seq <= 11; seq++) yield* controls.halt("operator", `ana: audit ${seq}`)
+    yield* raise("halt", { reason: "operator", seq: 11, detail: "ana: audit 11", remedy: "resume" })
+    yield* gotIn(600_000)
+    yield* release
+    assert.sameMembers(yield* gotIn(0), ["desk resolved halt 1", "log resolved halt 1"])
+  })
+
   it.effect("escalates to nobody who was acknowledged in time", function* () {
     yield* halted
     yield* deliverOnce("t", reminders)
@@ -373,6 +401,14 @@ describe("many events of one kind", () => {
       yield* raise("payout_late", facts)
     }
     assert.deepStrictEqual(yield* gotIn(600_000), Array<string>(5).fill("log ticket payout_late 1"))
+  })
+
+  it.effect("are no message of two severities", function* () {
+    const facts = { asset: "a", symbol: "S", from: "2", to: "3", what: "decimals", words: "2 -> 3" }
+    for (let seq = 0; seq < 4; seq++) yield* raise("asset_changed", { ...facts, seq, severity: "info" }, ["log"])
+    yield* raise("asset_changed", { ...facts, seq: 4, severity: "ticket" }, ["log"])
+    const words = (severity: string) => `log ${severity} asset_changed 1`
+    assert.sameMembers(yield* gotIn(0), [...Array<string>(4).fill(words("info")), words("ticket")])
   })
 
   it.effect("are one by one while they are few", function* () {

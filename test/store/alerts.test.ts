@@ -214,6 +214,27 @@ describe("alerts", () => {
     assert.lengthOf(yield* queue.due(100), 0)
   })
 
+  it.effect("that a fast clock postponed are due once it is right", function* () {
+    const queue = yield* AlertQueue
+    yield* queue.raise(alert("jump", "page"))
+    yield* TestClock.setTime(100 * hour)
+    for (const { receiver } of yield* queue.due(100)) yield* queue.postpone(receiver, 101 * hour)
+    assert.lengthOf(yield* queue.due(100), 0)
+    yield* TestClock.setTime(hour)
+    assert.lengthOf(yield* queue.due(100), 2)
+  })
+
+  it.effect("wait at the receiver alone that takes nothing", function* () {
+    const queue = yield* AlertQueue
+    yield* queue.raise(alert("down", "page"))
+    const [first, other] = yield* queue.due(100)
+    yield* queue.postpone(first!.receiver, hour)
+    assert.deepStrictEqual(
+      (yield* queue.due(100)).map(({ receiver }) => receiver),
+      [other?.receiver],
+    )
+  })
+
   it.effect("of a fast clock end as they were told", function* () {
     const trouble = makeTrouble(yield* Settings, "trouble", 1_000)
     yield* TestClock.setTime(100 * hour)

@@ -4,6 +4,8 @@ import { TestClock } from "effect/testing"
 import type { Alert } from "../../src/domain/alerts/Alert.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { listAlerts } from "../../src/store/alerts/alertRecords.ts"
+import { Observations } from "../../src/store/balances/Observations.ts"
+import { Approvals } from "../../src/store/controls/Approvals.ts"
 import { Controls, haltSigning } from "../../src/store/controls/Controls.ts"
 import { type Spend, SpendLog } from "../../src/store/payments/SpendLog.ts"
 import { restart } from "../support/TestStore.ts"
@@ -34,6 +36,35 @@ describe("controls", () => {
         assert.deepStrictEqual(yield* controls.pauses, [])
       },
     ),
+  )
+
+  it.effect("keeps a pause until the newest block has come to its end, whatever our clock says", () =>
+    restart(function* () {
+      const controls = yield* Controls
+      const blockAt = (millis: number) =>
+        Effect.flatMap(Observations, ({ rebase }) =>
+          rebase([], { timestamp: BigInt(millis) * 1_000_000n, height: BigInt(millis) }),
+        )
+      yield* blockAt(30_000)
+      yield* controls.pause({ scope: "all", ...words, until: 60_000 })
+      yield* TestClock.adjust("1 hour")
+      assert.lengthOf(yield* controls.pauses, 1)
+      yield* blockAt(60_000)
+      assert.lengthOf(yield* controls.pauses, 0)
+    }),
+  )
+
+  it.effect("voids an acceptance of terms by each halt of a person, also one in the same words", () =>
+    restart(function* () {
+      const { halt } = yield* Controls
+      const { acceptTerms, acceptance } = yield* Approvals
+      for (let times = 0; times < 2; times++) {
+        yield* acceptTerms({ hash: "ab".repeat(32), author: "zoe", reason: "keys lost" })
+        assert.isDefined(yield* acceptance)
+        yield* halt("operator", "ana: stop")
+        assert.isUndefined(yield* acceptance)
+      }
+    }),
   )
 
   it.effect("keeps what people say in one line that is seen whole: it is shown within sentences", () =>

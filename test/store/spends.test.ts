@@ -2,8 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { baseUnits } from "../../src/domain/Amount.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
+import type { Terms } from "../../src/rules/policy/weakens.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
+import { Approvals } from "../../src/store/controls/Approvals.ts"
 import type { Database } from "../../src/store/database/Database.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { SpendLog } from "../../src/store/payments/SpendLog.ts"
@@ -16,7 +19,7 @@ const day = 24 * hour
 const start = 20_000 * day
 
 const withStore = Effect.fnUntraced(function* (
-  use: Work<Database | Observations | Outbox | SpendLog | SqlClient.SqlClient>,
+  use: Work<Approvals | Database | Observations | Outbox | SpendLog | SqlClient.SqlClient>,
 ) {
   const store = testStore()
   yield* TestClock.setTime(start)
@@ -38,11 +41,24 @@ const signed = Effect.fnUntraced(function* (id: string) {
   return { intent: { ...reserved, state: "in_flight" } satisfies Intent, attempt }
 })
 
-const countSince = Effect.fnUntraced(function* (since: number) {
-  const { fromKey, toKey, assetId } = intentOf("1").payment
+const usedSince = Effect.fnUntraced(function* (since: number, assetId = intentOf("1").payment.assetId) {
+  const { fromKey, toKey } = intentOf("1").payment
   const window = { from: new Set([fromKey]), to: new Set([toKey]), assetId, since, except: new Set<string>() }
-  return (yield* (yield* SpendLog).used(window)).count
+  return yield* (yield* SpendLog).used(window)
 })
+const countSince = (since: number) => Effect.map(usedSince(since), ({ count }) => count)
+
+/** Terms whose one line permits payments of the test's key to these receivers. */
+const termsTo = (...to: ReadonlyArray<string>): Terms => {
+  const { fromKey, assetId } = intentOf("1").payment
+  const limits = { perTransfer: baseUnits(1n), per24h: baseUnits(1n), transfersPer24h: 1 }
+  const lines = [{ line: 1, from: new Set([fromKey]), to: new Set(to), assetId, ...limits }]
+  const digest = to.join()
+  const policy = { maxFee: { numerator: 1n, denominator: 100n }, lines, groups: [], digest, hash: digest.slice(0, 8) }
+  const none = { parties: new Map(), assets: new Map(), code: [], fee: undefined }
+  return { ...none, chainId: "chain", mode: "live", maxAgeMillis: 30_000, quorum: 1, policy }
+}
+const alerts = { receivers: [], routes: [] }
 
 describe("what a payment takes of its window", () => {
   it.effect("is taken for as long as the payment is open", () =>
@@ -96,6 +112,46 @@ describe("what a payment takes of its window", () => {
       yield* outbox.settle(two.intent, two.attempt, "expired", "reserved", { detail: "" })
       assert.strictEqual(yield* countSince(start - 1), 2)
       assert.strictEqual(yield* countSince(start + day), 1, "the second may be signed again: it is open")
+    }),
+  )
+
+  it.effect("is taken of its own asset alone, in whatever order limits are asked for", () =>
+    withStore(function* () {
+      yield* signed("1")
+      assert.strictEqual((yield* usedSince(start - 1)).count, 1)
+      assert.strictEqual((yield* usedSince(start - 1, "another")).count, 0)
+    }),
+  )
+
+  it.effect("is named as free again 24 hours after it executed", () =>
+    withStore(function* () {
+      const { intent, attempt } = yield* signed("1")
+      yield* TestClock.setTime(start + 9 * hour)
+      const settledAt = BigInt(start + 5 * hour) * 1_000_000n
+      yield* (yield* Outbox).settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt })
+      const { leaving } = yield* usedSince(start)
+      assert.deepStrictEqual(leaving, [{ amount: intent.payment.amount, at: start + 5 * hour + 1 + day }])
+    }),
+  )
+
+  it.effect.each([
+    ["when the period begins", 0],
+    ["when a clock that is behind the blocks brings others into force", 90 * day],
+  ] as const)("is taken as the terms bounded it that are in force %s", ([, behind]) =>
+    withStore(function* () {
+      const { putTerms } = yield* Approvals
+      const { toKey } = intentOf("1").payment
+      const other = "e".repeat(64)
+      yield* putTerms({ seq: 1, terms: termsTo(toKey, other), alerts })
+      yield* TestClock.setTime(start + day)
+      yield* signed("1")
+      yield* (yield* Observations).rebase([], { timestamp: BigInt(start + day) * 1_000_000n, height: 9n })
+      yield* TestClock.setTime(start + day - behind)
+      const { policy } = termsTo(other)
+      yield* putTerms({ seq: 2, terms: termsTo(other), alerts })
+      const period = { since: start + day - hour, except: new Set<string>() }
+      const used = (yield* SpendLog).usedIn(policy, policy.lines[0]!, period)
+      assert.strictEqual((yield* used).count, 1, "a line that loses a receiver begins with what it had used")
     }),
   )
 })
