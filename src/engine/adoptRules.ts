@@ -94,12 +94,11 @@ export const adoptRules = Effect.fnUntraced(function* (
     const key = memoryKey(memory.rule, memory.subject)
     const isReplanned = known[key] !== plans[key]
     const plan = isReplanned ? known[key] : undefined
-    const isUnowed = isHeld(memory, plan)
     const undecided = undecidedTimes(memory, plan, now)
-    if (isUnowed) yield* alertUnowed(memory)
-    else if (undecided !== undefined) {
+    const isUnowed = undecided !== undefined && isHeld(memory)
+    if (undecided !== undefined) {
       const detail = `planned for ${undecided}, and not decided`
-      yield* alertUnowed({ ...memory, reason: "no_data", detail })
+      yield* alertUnowed(isUnowed ? memory : { ...memory, reason: "no_data", detail })
     }
     const next = subjects.get(key)
     const isSame = next !== undefined && !isMoved(next, former)
@@ -137,11 +136,14 @@ const newMemory = ({ rule, name }: Subject, now: number, read: bigint): RuleMemo
   decidedAt: now,
 })
 
-/** True if a due time was held under a plan (as written) that is no longer in force: it is not paid. */
-const isHeld = ({ firingSince, reason }: RuleMemory, plan: string | undefined) =>
-  plan !== undefined && firingSince !== undefined && reason !== undefined && !byOpen.has(reason)
+/** True if a due time is held by its rule's own reason. */
+const isHeld = ({ firingSince, reason }: RuleMemory) =>
+  firingSince !== undefined && reason !== undefined && !byOpen.has(reason)
 
-/** Times of such a plan without a decision, as after an outage; undefined: none. */
+/**
+ * Times without a decision under a plan (as written) that is no longer in force: they are not paid. Undefined: none.
+ * The timer does not show them: blind evaluations after a decision keep it.
+ */
 const undecidedTimes = (
   { episode, reasonSince }: RuleMemory,
   plan: string | undefined,

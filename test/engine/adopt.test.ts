@@ -236,7 +236,14 @@ describe("a rule that is gone", () => {
     }),
   )
 
-  const held = memoryOf({ ...paidInMarch, firingSince: 1, reason: "short", detail: "alice has 3.00", state: "holding" })
+  const held = memoryOf({
+    ...fees,
+    episode: seconds("2026-02-01T09:00:00Z"),
+    firingSince: 1,
+    reason: "short",
+    detail: "alice has 3.00",
+    state: "holding",
+  })
   for (const [how, rules] of [
     ["has another plan", fee(daily)],
     ["has another name", fee(monthly, {}, "dues")],
@@ -276,6 +283,23 @@ describe("a rule that is gone", () => {
       }),
     )
   }
+})
+
+describe("a payout that is decided, and then not evaluated with new balances", () => {
+  for (const [how, rules] of [
+    ["has another plan", fee(daily)],
+    ["is gone", []],
+  ] as const)
+    it.effect(`is not called unpaid where it ${how}: people would pay it once more`, () =>
+      installed(({ start, reload }) =>
+        start(fee(monthly), function* () {
+          // A round without new balances leaves the timer of the round that decided.
+          yield* remember(memoryOf({ ...paidInMarch, firingSince: 1, reason: "catching_up", state: "holding" }))
+          yield* reload(rules)
+          assert.deepStrictEqual(yield* told, [])
+        }),
+      ),
+    )
 })
 
 describe("a payout that was planned while nothing ran", () => {
