@@ -7,12 +7,12 @@ import { keptReasons, remedyOf } from "../domain/Halt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { millisOf } from "../domain/Time.ts"
 import { knownScopes } from "../rules/checks/stops.ts"
-import { afterUnpaid } from "../rules/waiting.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import { Controls, haltSigning, isHaltedFor, type Pause } from "../store/controls/Controls.ts"
 import { Database } from "../store/database/Database.ts"
 import { endIntent, type Verb } from "../submitter/endIntent.ts"
 import { currentBacking } from "../submitter/SigningFacts.ts"
+import { whatFollows } from "../submitter/settleAndAlert.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { agreeing, haltNamed, isMachineStop, needAgreement, neededOf, operatorsInForce } from "./agreeing.ts"
 import { SignatureText } from "./approvals.ts"
@@ -60,7 +60,7 @@ const agreeTo =
 const afterEnd = Effect.fnUntraced(function* (intent: Intent) {
   const source = yield* currentBacking(intent)
   const stop = source._tag === "Level" ? `; "cofferer pause --scope rule:${intent.rule} --reason TEXT" stops that` : ""
-  return `${afterUnpaid(source)}${stop}`
+  return `${yield* whatFollows(intent, source)}${stop}`
 })
 
 /** Ends a payment as a person asks; `problem` if it must not end that way. */

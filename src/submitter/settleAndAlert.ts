@@ -22,7 +22,7 @@ interface Ending {
 }
 
 /** Consequence of an unpaid end, as text. What another copy of this store paid must not be paid again. */
-const whatFollows = Effect.fnUntraced(function* (intent: Intent, source: Backing) {
+export const whatFollows = Effect.fnUntraced(function* (intent: Intent, source: Backing) {
   const listed = source._tag === "Level" ? undefined : (yield* listedBefore(intent)).at(-1)
   if (listed === undefined) return afterUnpaid(source)
   const { id, status } = listed

@@ -5,13 +5,13 @@ import { isFinalAttempt } from "../../src/domain/Attempt.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { referenceText } from "../../src/domain/Reference.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { endPayment } from "../../src/http/controlVerbs.ts"
 import type { DaemonOptions } from "../../src/layers.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { Tags } from "../../src/store/payments/LedgerAudit.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { reconcileOnce } from "../../src/submitter/audit/Reconcile.ts"
-import { endIntent } from "../../src/submitter/endIntent.ts"
 import { alice, flow, paid, pass, round } from "../support/Flow.ts"
 import { altered, type Front, honest, type Manner, startFront, threeFronts } from "../support/Fronts.ts"
 import { dueDetails, rounds } from "../support/Intents.ts"
@@ -234,8 +234,9 @@ describe("a payment that another copy of the database made as well", () => {
             told.filter((one) => one.includes("cofferer submit")),
             [],
           )
-          const verb = { intentId: intent.id, verb: { verb: "cancel" }, author: "ana", reason: "looked" } as const
-          yield* endIntent(verb, () => Effect.void)
+          const done = yield* endPayment(options.treasury, intent.id, "cancel", { author: "ana", reason: "looked" })
+          const { after } = "ended" in done ? done.ended : assert.fail()
+          assert.match(after ?? "", /^the ledger lists it as transfer \w{64} .*: pay it by no other name/)
           assert.strictEqual((yield* wages)[0]?.state, "cancelled")
           const [end] = (yield* dueDetails).filter((one) => one.includes("ends unpaid"))
           assert.match(end ?? "", /lists it already, as transfer [0-9a-f]{64} of another copy of this database/)
