@@ -297,7 +297,10 @@ export const endComparison = Effect.fnUntraced(function* (
   const { begun, ended } = yield* database.write(
     Effect.gen(function* () {
       const changed = yield* drifts.note(seen)
-      for (const drift of changed.begun) yield* raise("mismatch", factsOf(treasury, drift))
+      // One that a person's rebase began has no alert yet; all others are raised once.
+      const names = new Set(seen.differing.map(accountKeyText))
+      const differing = (yield* drifts.all).filter((drift) => names.has(accountKeyText(drift)))
+      for (const drift of differing) yield* raise("mismatch", factsOf(treasury, drift))
       for (const drift of changed.ended) yield* raiseOver("mismatch", factsOf(treasury, drift))
       return changed
     }),

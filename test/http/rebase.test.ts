@@ -10,7 +10,7 @@ import { Observations } from "../../src/store/balances/Observations.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
 import { bob, type FlowSetup, flow, paid, pass, reason, round, states } from "../support/Flow.ts"
-import type { Manner } from "../support/Fronts.ts"
+import { type Manner, rewritten } from "../support/Fronts.ts"
 import { behind, pow } from "../support/LoneLiar.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 
@@ -30,6 +30,8 @@ const plentyOnce = (assetId: string = usdt, answers = 1): Manner => {
     return { ...answer, text: JSON.stringify(page) }
   }
 }
+/** Of the rule of every flow, so that bob needs nothing. */
+const inBand = { topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "10", target: "20" }] } }
 const words = { party: "bob", asset: "USDT", reason: "the gateway lied", author: "zoe" }
 const rebase = (treasury: Treasury, more: Partial<typeof words> = {}) => rebaseBalances(treasury, { ...words, ...more })
 const drifts = Effect.flatMap(Drifts, ({ all }) => all)
@@ -102,6 +104,18 @@ describe("an account's history read anew", () => {
       assert.match(yield* tries({ party: "mallory" }), /no party is named mallory/)
       assert.match(yield* tries({ asset: "GOLD" }), /bob has no account of "GOLD"/)
     }, setup),
+  )
+
+  it.effect("raises a mismatch of an account that differs only after it", () =>
+    behind({ ...setup, keepBob: inBand }, function* (liar, _, options, sandbox) {
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, unpaying)
+      assert.containSubset(yield* rebase(options.treasury), { accounts: [{ stored: 50n * one, reported: 50n * one }] })
+      liar.manner = rewritten("balance", (old) => (old === String(50n * one) ? String(51n * one) : old), "/api/v2/accounts")
+      yield* pass(sandbox, 90, round(options, sandbox))
+      assert.deepStrictEqual([(yield* drifts).length, yield* reason], [1, "drift"])
+      const told = (yield* (yield* AlertQueue).due(100)).filter(({ kind }) => kind === "drift")
+      assert.match(told.map(({ detail }) => detail).join(), /^mismatch: our history 50\.00\S*, gateway 51\.00/)
+    }),
   )
 
   it.effect.each([usdt.toUpperCase(), "'; rm -rf ~; --", ""])(
