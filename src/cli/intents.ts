@@ -4,6 +4,7 @@ import { shortId } from "../domain/Hex.ts"
 import { storyWithApproval } from "../http/approvals.ts"
 import { type EndBody, type EndVerb, endPayment } from "../http/controlVerbs.ts"
 import { intentsMax, listIntents } from "../http/stories.ts"
+import { Tags } from "../store/payments/LedgerAudit.ts"
 import { InFlight } from "../submitter/InFlight.ts"
 import { agreementFlags, matchesId, signAgreement } from "./approve.ts"
 import { noDaemonLine, throughDaemon } from "./common/client.ts"
@@ -52,6 +53,8 @@ const end = Effect.fnUntraced(function* (
       const stored = ({ treasury }: Setup) =>
         Effect.map(endPayment(treasury, chosen.id, verb, body), (done) => ("ended" in done ? done.ended : done)).pipe(
           Effect.provide(InFlight.layer),
+          // No key is open here, so no transfer is recognized by its tag.
+          Effect.provideService(Tags, { of: () => undefined }),
         )
       return (yield* throughDaemon(chosen, path, stored, { body })).body
     }),

@@ -32,6 +32,8 @@ export type Need =
       /** Planned time (Unix seconds) up to which all times are paid or dropped; it becomes the episode. */
       readonly episode: number
       readonly missedTimes?: MissedTimes
+      /** Planned times that an earlier payment stands for, because it was signed after them. */
+      readonly coveredTimes?: MissedTimes
     }
   | {
       readonly _tag: "Wanted"

@@ -124,8 +124,15 @@ describe("a planned payment that is signed after the next planned time", () => {
           yield* rounds(options, sandbox, 1, new Set(["decide"]))
         assert.deepStrictEqual(yield* wages, ["confirmed"])
         assert.match(yield* explained, /holds: not due, a later payment covers it$/)
+        assert.deepStrictEqual(yield* told, [])
         yield* rounds(options, sandbox, 9)
         assert.deepStrictEqual(yield* wages, ["confirmed"])
+        const [ticket, ...others] = yield* told
+        assert.match(
+          ticket ?? "",
+          /^ticket 30\.00\S* USDT .* planned for 2027-01-15T08:03Z is not paid: .*"cofferer submit"/,
+        )
+        assert.deepStrictEqual(others, [])
       },
       { rules: [wageAt("1,3 8 15 * *")] },
     ),

@@ -110,7 +110,11 @@ describe("an account's history read anew", () => {
     behind({ ...setup, keepBob: inBand }, function* (liar, _, options, sandbox) {
       for (let i = 0; i < 3; i++) yield* round(options, sandbox, unpaying)
       assert.containSubset(yield* rebase(options.treasury), { accounts: [{ stored: 50n * one, reported: 50n * one }] })
-      liar.manner = rewritten("balance", (old) => (old === String(50n * one) ? String(51n * one) : old), "/api/v2/accounts")
+      liar.manner = rewritten(
+        "balance",
+        (old) => (old === String(50n * one) ? String(51n * one) : old),
+        "/api/v2/accounts",
+      )
       yield* pass(sandbox, 90, round(options, sandbox))
       assert.deepStrictEqual([(yield* drifts).length, yield* reason], [1, "drift"])
       const told = (yield* (yield* AlertQueue).due(100)).filter(({ kind }) => kind === "drift")

@@ -220,7 +220,8 @@ const ofTreasury = {
     text: "{words}",
     remedy: 'if it is still owed, pay it with "cofferer submit"',
     fields: ["rule", "from", "to", "last"],
-    raised: "once a planned time is dropped, was missed unseen, or may have been paid by a store that was lost",
+    raised:
+      "once a planned time is dropped, covered by a payment that was signed after it, missed unseen, or may have been paid by a store that was lost",
     until: "week",
   },
   payout_late: {

@@ -13,7 +13,7 @@ export const payoutNeed = ({ subject: { rule, name }, snapshot, episode }: KindI
   const { schedule, from, to, asset, amount } = rule
   const { now } = snapshot
   const next = plannedAfter(schedule, now)
-  const wait = (done: number): Need => ({
+  const wait = (done: number): Extract<Need, { _tag: "NotDue" }> => ({
     _tag: "NotDue",
     detail: `next planned for ${timeText(next)}`,
     next,
@@ -29,7 +29,8 @@ export const payoutNeed = ({ subject: { rule, name }, snapshot, episode }: KindI
     return { ...wait(missedTimes === undefined ? concluded : seconds(missedTimes.last)), ...gone }
   const signed = schedule.missed === "once" ? snapshot.lastSigned?.(rule.name, name) : undefined
   if (signed !== undefined && signed >= planned) {
-    return { ...wait(seconds(planned)), detail: "a later payment covers it" }
+    const coveredTimes = { first: firstAfter(schedule, concluded * 1_000), last: planned }
+    return { ...wait(seconds(planned)), detail: "a later payment covers it", coveredTimes }
   }
   return {
     _tag: "Wanted",
@@ -62,6 +63,11 @@ export const unseenText = (rule: PayoutRule, unseen: MissedTimes): string =>
 export const misclockedText = (rule: PayoutRule, time: MissedTimes): string =>
   `${payoutText(rule)} planned for ${timesText(time)} is not paid: the rule or its plan came into force while this ` +
   `host's clock was ahead, and nothing is owed for the time before; ${neverPaid}`
+
+/** Describes planned times that have no payment of their own, since the one before them was signed after them. */
+export const coveredText = (rule: PayoutRule, times: MissedTimes): string =>
+  `${payoutText(rule)} planned for ${timesText(times)} is not paid: the payment before it was signed after that time ` +
+  `and stands for it too (missed: once); ${neverPaid}`
 
 export const payoutText = ({ amount, asset, from, to }: PayoutRule): string =>
   `${formatAmount(amount, asset.decimals)} ${asset.symbol} ${from.name} -> ${to.name}`

@@ -9,7 +9,7 @@ import type { Outcome } from "../round.ts"
 import { firstAfter, type MissedTimes, plannedUntil } from "../Schedule.ts"
 import type { SubjectFacts } from "../SubjectFacts.ts"
 import { neverPaid } from "../waiting.ts"
-import { misclockedText, payoutText, timesText, unseenOf, unseenText } from "./payout.ts"
+import { coveredText, misclockedText, payoutText, timesText, unseenOf, unseenText } from "./payout.ts"
 
 /** Describes planned times that may have been paid by a database that was lost. */
 const lostText = (rule: PayoutRule, lost: MissedTimes): string =>
@@ -117,6 +117,8 @@ export const payoutNotices = (
     const text = missedText(rule, missed, before)
     found.push({ ...unpaidNotice("let-go", rule, name, missed, text), missedTimes: missed })
   }
+  const covered = coveredOf(outcome)
+  if (covered !== undefined) found.push(unpaidNotice("covered", rule, name, covered, coveredText(rule, covered)))
   const late =
     memory.episode === before.episode ? lateNotice(outcome, before, rule) : lateOver(outcome, memory, before, rule)
   if (late !== undefined) found.push(late)
@@ -148,6 +150,10 @@ const unseenNotice = (
 /** Planned times that this evaluation drops: those that it concludes. */
 const missedOf = ({ facts: { need }, judgement: { concluded } }: Outcome): MissedTimes | undefined =>
   concluded !== undefined && (need?._tag === "NotDue" || need?._tag === "Wanted") ? need.missedTimes : undefined
+
+/** Planned times that this evaluation concludes as paid by an earlier payment. */
+const coveredOf = ({ facts: { need }, judgement: { concluded } }: Outcome): MissedTimes | undefined =>
+  concluded !== undefined && need?._tag === "NotDue" ? need.coveredTimes : undefined
 
 /** Notice for a planned payment that is late, still owed, and held before any part of it is decided. */
 const lateNotice = (
