@@ -7,7 +7,15 @@ import { refuseMarkFolder } from "../config/ownFiles.ts"
 import { durationMillis } from "../config/schema/Fields.ts"
 import { jsonSchemaOf } from "../config/schema/jsonSchemaOf.ts"
 import { WrittenTreasury } from "../config/schema/TreasuryFile.ts"
-import { examineTreasury, isEmbedded, lintTreasury, type Mode, problemOf, type Treasury } from "../config/Treasury.ts"
+import {
+  examineTreasury,
+  isEmbedded,
+  lintTreasury,
+  type Mode,
+  problemOf,
+  type Treasury,
+  treasuryOf,
+} from "../config/Treasury.ts"
 import { ConfigError, formatProblem, inOrder, type Problem } from "../config/yaml/ConfigError.ts"
 import { readSources } from "../config/yaml/readSources.ts"
 import { originsOf, type YamlDocument } from "../config/yaml/Yaml.ts"
@@ -20,12 +28,14 @@ import { checkGateway, checkKeys, checkNetwork, looseSecrets } from "./checks.ts
 import { type Output, printResult, table } from "./common/output.ts"
 import {
   type Chosen,
+  chosenTreasury,
   commonFlags,
   eachTreasury,
   fileArgument,
+  filesOf,
   nearPath,
   refuseTwoFiles,
-  setup,
+  setupOf,
   severalIn,
   switchFlag,
 } from "./common/setup.ts"
@@ -116,21 +126,14 @@ const problemsBeside = Effect.fnUntraced(function* (document: YamlDocument) {
 })
 
 /** Reads the files. Fails on wrong keys and network settings; returns warnings about all that is doubtful. */
-const readAndCheck = Effect.fnUntraced(function* (chosen: Chosen) {
-  let document: YamlDocument | undefined
-  const read: typeof readSources = (files) =>
-    Effect.tap(readSources(files), (one) =>
-      Effect.sync(() => {
-        document = one
-      }),
-    )
-  const found = yield* setup(chosen, read).pipe(
-    Effect.catchTag("ConfigError", (error) =>
-      document === undefined
-        ? Effect.fail(error)
-        : Effect.flatMap(problemsBeside(document), (more) => Effect.fail(inOrder([...error.problems, ...more]))),
+const readAndCheck = Effect.fnUntraced(function* (given: Chosen) {
+  const chosen = yield* chosenTreasury(given)
+  const load = Effect.flatMap(readSources(filesOf(chosen)), (document) =>
+    Effect.catch(treasuryOf(document), ({ problems }) =>
+      Effect.flatMap(problemsBeside(document), (more) => Effect.fail(inOrder([...problems, ...more]))),
     ),
   )
+  const found = yield* setupOf(chosen, load)
   const { treasury, mode } = found
   yield* needCertificates((yield* ProcessContext).env, mode)
   const keys = [...(yield* checkKeys(found, false)).warnings, ...looseSecrets(found)]

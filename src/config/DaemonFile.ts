@@ -44,13 +44,12 @@ export const isTreasuries = (dir: string): boolean => {
 }
 
 /** Reads daemon.yaml of a folder. */
-export const loadDaemon = (dir: string): Effect.Effect<DaemonConfig, ConfigError> =>
-  Effect.gen(function* () {
-    const document = yield* readYaml(join(dir, daemonFile))
-    const problems: Array<Problem> = []
-    const config = resolveDaemon(dir, yield* decodeYaml(DaemonFile, document), reporter(document, problems))
-    return problems.length === 0 ? config : yield* new ConfigError({ problems })
-  })
+export const loadDaemon = Effect.fnUntraced(function* (dir: string) {
+  const document = yield* readYaml(join(dir, daemonFile))
+  const problems: Array<Problem> = []
+  const config = resolveDaemon(dir, yield* decodeYaml(DaemonFile, document), reporter(document, problems))
+  return problems.length === 0 ? config : yield* new ConfigError({ problems })
+})
 
 const resolveDaemon = (dir: string, raw: Written, report: Reporter): DaemonConfig => ({
   dir: resolve(dir),

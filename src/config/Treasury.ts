@@ -94,16 +94,8 @@ export interface Treasury extends ProcessConfig {
 }
 
 /** Reads a treasury file or folder, and overlays on it. Fails with every problem found, each with line and remedy. */
-export const loadTreasury = (...files: Files): Effect.Effect<Treasury, ConfigError> => loadedBy(readSources, files)
-
-type Files = readonly [file: string, ...overlays: ReadonlyArray<string>]
-
-/** The same, with the sources from `read`. */
-export const loadedBy = (read: typeof readSources, files: Files): Effect.Effect<Treasury, ConfigError> =>
-  Effect.map(Effect.flatMap(read(files), treasuryOf), (treasury) => ({
-    ...treasury,
-    files: [resolvePath(files[0]), ...files.slice(1).map((overlay) => resolvePath(overlay))],
-  }))
+export const loadTreasury = (...files: readonly [file: string, ...overlays: ReadonlyArray<string>]) =>
+  Effect.flatMap(readSources(files), treasuryOf)
 
 /** The treasury that a document describes. With `checksFiles` the files that it names must be on this machine. */
 export const treasuryOf = (document: YamlDocument, checksFiles = true): Effect.Effect<Treasury, ConfigError> =>
@@ -163,7 +155,7 @@ const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): T
   const { dir, watermark } = raw.store ?? {}
   return {
     file: document.file,
-    files: [resolvePath(document.file)],
+    files: [resolvePath(document.file), ...(document.overlays ?? []).map((overlay) => resolvePath(overlay))],
     name: raw.name ?? basename(document.file, extname(document.file)),
     mode: raw.mode ?? "observe",
     network: resolveNetwork(raw, report),

@@ -15,10 +15,10 @@ import {
 } from "../../config/DaemonFile.ts"
 import { modeAtStart, ProcessContext, readEnvironment } from "../../config/Environment.ts"
 import { parseListen } from "../../config/schema/Fields.ts"
-import { loadedBy, loadTreasury, type Treasury } from "../../config/Treasury.ts"
+import { loadTreasury, type Treasury } from "../../config/Treasury.ts"
 import { ConfigError, formatProblem } from "../../config/yaml/ConfigError.ts"
 import { textIn } from "../../config/yaml/readBytes.ts"
-import { daemonFile, readSources, storeDirIn } from "../../config/yaml/readSources.ts"
+import { daemonFile, storeDirIn } from "../../config/yaml/readSources.ts"
 import { plural, shellWord } from "../../domain/text.ts"
 import { failWith, outputFlag } from "./output.ts"
 
@@ -164,10 +164,15 @@ export const typedFiles = (files: ReadonlyArray<string>): string =>
 export const defaultDataDir = ".cofferer"
 
 /** Loads the file, and applies the environment and the flags. */
-export const setup = Effect.fnUntraced(function* (given: Chosen, read: typeof readSources = readSources) {
-  const environment = yield* readEnvironment((yield* ProcessContext).env)
+export const setup = Effect.fnUntraced(function* (given: Chosen) {
   const chosen = yield* chosenTreasury(given)
-  const treasury = yield* loadedBy(read, filesOf(chosen))
+  return yield* setupOf(chosen, loadTreasury(...filesOf(chosen)))
+})
+
+/** The same for a choice of one treasury, with the file loaded by `load`. */
+export const setupOf = Effect.fnUntraced(function* (chosen: Chosen, load: ReturnType<typeof loadTreasury>) {
+  const environment = yield* readEnvironment((yield* ProcessContext).env)
+  const treasury = yield* load
   const { ownDir, process } = chosen
   const { listen, metrics } = process ?? treasury
   const fromEnvironment = ownDir === undefined ? environment.dataDir : undefined

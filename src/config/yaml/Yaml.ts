@@ -8,6 +8,8 @@ type Path = ReadonlyArray<PropertyKey>
 /** A YAML file whose scalars are all text as written: 0.1 stays "0.1", so no amount passes through a double. */
 export interface YamlDocument {
   readonly file: string
+  /** Files that are laid over it. */
+  readonly overlays?: ReadonlyArray<string>
   readonly text: string
   readonly value: unknown
   /** Every value with its place. */
@@ -47,7 +49,7 @@ export const parseYaml = (file: string, text: string): Effect.Effect<YamlDocumen
 
 /** A document of values with their places, which may come from several files. */
 export const documentOf = (
-  parts: Pick<YamlDocument, "file" | "text" | "tree" | "problems" | "code">,
+  parts: Pick<YamlDocument, "file" | "overlays" | "text" | "tree" | "problems" | "code">,
 ): YamlDocument => ({
   ...parts,
   value: valueOf(parts.tree),

@@ -32,10 +32,10 @@ export const daemonFile = "daemon.yaml"
  */
 export const readSources = Effect.fnUntraced(function* (files: readonly [string, ...ReadonlyArray<string>]) {
   const sources = yield* Effect.forEach(files, (file) => (isFolder(file) ? readFolder(file) : readOne(file)))
-  const [first, ...overlays] = sources
-  const tree = overlays.reduce<Placed>((under, { tree: over }) => overlaid(under, over, ""), first!.tree)
+  const tree = sources.map((source) => source.tree).reduce((under, over) => overlaid(under, over, ""))
   const problems = sources.flatMap((source) => source.problems)
-  return yield* withCode(documentOf({ file: files[0], text: first!.text, tree, problems }))
+  const [file, ...overlays] = files
+  return yield* withCode(documentOf({ file, overlays, text: sources[0]!.text, tree, problems }))
 })
 
 const isFolder = (file: string): boolean => {
