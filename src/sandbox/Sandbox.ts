@@ -124,20 +124,21 @@ const viewLedger = (node: LedgerNode) => ({
   head: node.read(({ height, hash, time }) => ({ height, hash, time })),
 })
 
-const listen = (
-  options: SandboxOptions,
+const listen = Effect.fnUntraced(function* (
+  {
+    scenario: {
+      listen: { host, port },
+    },
+    portBusy,
+  }: SandboxOptions,
   world: World,
   limiter: RateLimiter | undefined,
-): Effect.Effect<number, SandboxError, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { scenario } = options
-    const { host, port } = scenario.listen
-    const bound = open(host, port)
-    const isFreeWanted = (error: SandboxError) => error.isPortBusy === true && options.portBusy === "free"
-    const server = yield* Effect.catchIf(bound, isFreeWanted, () => open(host, 0))
-    yield* server.serve(serveNetwork(world, limiter, host))
-    return server.address._tag === "UnixPathAddress" ? port : server.address.port
-  })
+) {
+  const isFreeWanted = (error: SandboxError) => error.isPortBusy === true && portBusy === "free"
+  const server = yield* Effect.catchIf(open(host, port), isFreeWanted, () => open(host, 0))
+  yield* server.serve(serveNetwork(world, limiter, host))
+  return server.address._tag === "UnixPathAddress" ? port : server.address.port
+})
 
 /** Connections that the network holds at once. */
 const connectionsMax = 300

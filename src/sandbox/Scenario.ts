@@ -6,7 +6,6 @@ import { parsePlaced, type YamlDocument } from "../config/yaml/Yaml.ts"
 import { parseWritten } from "../domain/Amount.ts"
 import type { Asset, AssetStatusName } from "../domain/Asset.ts"
 import { type FaultSpec, faultCodes, faultStatuses, problemOfFault } from "./Faults.ts"
-import type { ProfileName } from "./Profiles.ts"
 import { ScenarioText, signedMillis } from "./ScenarioText.ts"
 
 export interface ScenarioAsset {
@@ -18,13 +17,6 @@ export interface ScenarioAsset {
   readonly source: Exclude<Asset["source"], { readonly kind: "unknown" }>
   /** In order of height; the last one whose height is reached holds. */
   readonly statuses: ReadonlyArray<{ readonly height: number; readonly status: AssetStatusName }>
-}
-
-interface ScenarioDeposit {
-  readonly party: string
-  readonly assetId: string
-  readonly amount: bigint
-  readonly height: number
 }
 
 /** Takes money from one party for another without a transaction, as a trading loss would. */
@@ -46,32 +38,7 @@ export interface PowRules {
 }
 
 /** Definition of a network: all settings of the sandbox, in the program's own terms. */
-export interface Scenario {
-  readonly chainId: string
-  /** The same seed gives the same keys, block hashes and draws. */
-  readonly seed: string
-  readonly listen: { readonly host: string; readonly port: number }
-  readonly profile: ProfileName
-  readonly blockIntervalMillis: number
-  readonly rateLimit: boolean
-  readonly pow: PowRules
-  /** In order of height: what changes for commands anchored on that block and later. */
-  readonly powChanges: ReadonlyArray<{ readonly height: number; readonly rules: Partial<PowRules> }>
-  readonly epochLength: string
-  /** Transfers and cancellations that one party may include in an epoch. */
-  readonly transfersPerEpoch: number
-  readonly feeFactor: string
-  readonly feeMaxQuantum: string
-  readonly minTransferQuantum: string
-  readonly minWithdrawalQuantum: string
-  /** Network parameters that the sandbox reports and does not obey, by key. */
-  readonly parameters: ReadonlyMap<string, string>
-  readonly parties: ReadonlyArray<string>
-  readonly assets: ReadonlyArray<ScenarioAsset>
-  readonly deposits: ReadonlyArray<ScenarioDeposit>
-  readonly spenders: ReadonlyArray<Spender>
-  readonly faults: ReadonlyArray<{ readonly height: number; readonly fault: FaultSpec }>
-}
+export type Scenario = ReturnType<typeof build>
 
 /** Lists of names that the other keys refer to. */
 const naming = ["parties", "assets"].map((key) => ["sandbox", key])
@@ -116,7 +83,7 @@ const gatewayOf = ({ value }: YamlDocument): string | undefined => {
   return near === undefined ? undefined : `${near.hostname}:${near.port || 80}`
 }
 
-const build = (raw: ScenarioText & { readonly listen: string }, chainId: string, report: Report): Scenario => {
+const build = (raw: ScenarioText & { readonly listen: string }, chainId: string, report: Report) => {
   const assets = raw.assets.map((asset, i) => buildAsset(asset, report, ["assets", i]))
   const party = (name: string, path: ReadonlyArray<PropertyKey>): string => {
     if (!raw.parties.includes(name)) report(path, `unknown party "${name}"`, `known: ${raw.parties.join(", ")}`)
@@ -134,22 +101,26 @@ const build = (raw: ScenarioText & { readonly listen: string }, chainId: string,
   }
   return {
     chainId,
+    /** The same seed gives the same keys, block hashes and draws. */
     seed: raw.seed,
     listen: parseListen(raw.listen),
     profile: raw.profile ?? "0.75",
     blockIntervalMillis: durationMillis(raw.blockInterval ?? "1s"),
     rateLimit: raw.rateLimit !== "off",
-    pow: { difficulty: 15, pastBlocks: 100, txPerBlock: 2, increaseDifficulty: true, ...powRulesOf(raw.pow ?? {}) },
+    pow: { ...powDefault, ...powRulesOf(raw.pow ?? {}) },
+    /** In order of height: what changes for commands anchored on that block and later. */
     powChanges: (raw.powChanges ?? [])
       .map(({ block, ...change }) => ({ height: Number(block), rules: powRulesOf(change) }))
       .sort((a, b) => a.height - b.height),
     epochLength: raw.epochLength ?? "24h",
+    /** Transfers and cancellations that one party may include in an epoch. */
     transfersPerEpoch: Number(raw.transfersPerEpoch ?? "20"),
     feeFactor: raw.feeFactor ?? "0.001",
     feeMaxQuantum: raw.feeMaxQuantum ?? "1",
     minTransferQuantum: raw.minTransferQuantum ?? "0.1",
     minWithdrawalQuantum: raw.minWithdrawalQuantum ?? "10",
-    parameters: new Map(),
+    /** Network parameters that the sandbox reports and does not obey, by key. */
+    parameters: new Map() as ReadonlyMap<string, string>,
     parties: raw.parties,
     assets,
     deposits: checkDeposits(
@@ -191,6 +162,8 @@ const build = (raw: ScenarioText & { readonly listen: string }, chainId: string,
   }
 }
 
+const powDefault: PowRules = { difficulty: 15, pastBlocks: 100, txPerBlock: 2, increaseDifficulty: true }
+
 type PowText = NonNullable<ScenarioText["pow"]>
 
 const powRulesOf = (raw: PowText): Partial<PowRules> => ({
@@ -203,11 +176,11 @@ const powRulesOf = (raw: PowText): Partial<PowRules> => ({
 type Report = (path: ReadonlyArray<PropertyKey>, message: string, remedy: string) => void
 
 /** Reports deposits at a block at which their asset is not enabled. */
-const checkDeposits = (
-  deposits: ReadonlyArray<ScenarioDeposit>,
+const checkDeposits = <D extends { readonly assetId: string; readonly height: number }>(
+  deposits: ReadonlyArray<D>,
   assets: ReadonlyArray<ScenarioAsset>,
   report: Report,
-): ReadonlyArray<ScenarioDeposit> => {
+) => {
   for (const [i, { assetId, height }] of deposits.entries()) {
     const asset = assets.find(({ id }) => id === assetId)
     const status = asset?.statuses.findLast((entry) => entry.height <= height)?.status

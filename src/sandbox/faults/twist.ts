@@ -113,16 +113,15 @@ const lyingSubmit = (node: LedgerNode, fault: Fault): Submit => {
 }
 
 /** Marked to fail before it is submitted, since a block could include it at once; a refused one is not marked. */
-const submitDoomed = (node: LedgerNode, ...[bytes, view]: Parameters<Submit>) =>
-  Effect.gen(function* () {
-    const hash = txHash(bytes)
-    let isNew = false
-    yield* node.alterFaults(({ faults: { doomed } }) => {
-      isNew = !doomed.has(hash)
-      doomed.add(hash)
-    })
-    const said = yield* node.submit(bytes, view)
-    const isRefused = said._tag === "Turned" || said.code !== 0
-    if (isRefused && isNew) yield* node.alterFaults(({ faults }) => void faults.doomed.delete(hash))
-    return said
+const submitDoomed = Effect.fnUntraced(function* (node: LedgerNode, ...[bytes, view]: Parameters<Submit>) {
+  const hash = txHash(bytes)
+  let isNew = false
+  yield* node.alterFaults(({ faults: { doomed } }) => {
+    isNew = !doomed.has(hash)
+    doomed.add(hash)
   })
+  const said = yield* node.submit(bytes, view)
+  const isRefused = said._tag === "Turned" || said.code !== 0
+  if (isRefused && isNew) yield* node.alterFaults(({ faults }) => void faults.doomed.delete(hash))
+  return said
+})

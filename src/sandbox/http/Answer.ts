@@ -165,3 +165,13 @@ export interface Route {
   readonly path: `/${string}`
   readonly answer: (world: World, ask: RouteRequest) => Effect.Effect<HttpAnswer, RefusedRequest | SandboxError>
 }
+
+type Answering = (world: World, ask: RouteRequest) => Effect.fn.Return<HttpAnswer, RefusedRequest | SandboxError>
+
+/** An operation of the network that reads. */
+export const reads = (operation: Operation, path: Route["path"], answer: Answering): Route => ({
+  operation,
+  method: "GET",
+  path,
+  answer: Effect.fnUntraced(answer),
+})

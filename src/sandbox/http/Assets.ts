@@ -1,8 +1,7 @@
-import { Effect } from "effect"
 import type { AssetState } from "../Chain.ts"
 import type { Profile } from "../Profiles.ts"
 import { isAssetId } from "./Accounts.ts"
-import { type Detail, nodeError, ok, type Route, refuseRequest, scalar } from "./Answer.ts"
+import { type Detail, nodeError, ok, reads, refuseRequest, scalar } from "./Answer.ts"
 import { byText, listedPage, readPaging } from "./Paging.ts"
 
 const notFound = (inner: string): Detail => ({ code: 200_002, message: "failed to get asset for ID", inner })
@@ -10,31 +9,25 @@ const notFound = (inner: string): Detail => ({ code: 200_002, message: "failed t
 const listing = byText("id", (asset: AssetState) => asset.id)
 
 /** All assets of every status, in order of their ids; or the one requested. */
-export const assets: Route = {
-  operation: "assets",
-  method: "GET",
-  path: "/api/v2/assets",
-  answer: (world, ask) =>
-    Effect.gen(function* () {
-      const node = (asset: AssetState) => nodeOf(asset, world.profile)
-      const id = yield* scalar(ask.query, "asset_id")
-      if (id !== undefined && id !== "") {
-        if (!isAssetId(id)) {
-          const inner = `failed to get asset by ID: decoding '${id}': not a valid hex id (or well known exception)`
-          return yield* refuseRequest(nodeError("InvalidArgument", notFound(inner)))
-        }
-        const asset = yield* world.node.read((chain) => chain.assets.get(id.toLowerCase()))
-        if (asset === undefined) {
-          const inner = `failed to get asset by ID: ${id}: no resource corresponding to this id`
-          return yield* refuseRequest(nodeError("NotFound", notFound(inner)))
-        }
-        const one = { limit: 1, forward: true, newestFirst: true, cursor: undefined }
-        return ok({ assets: listedPage([asset], one, listing, node) })
-      }
-      const paging = yield* readPaging(ask.query)
-      return ok({ assets: yield* world.node.read(({ assets }) => listedPage(assets.values(), paging, listing, node)) })
-    }),
-}
+export const assets = reads("assets", "/api/v2/assets", function* (world, ask) {
+  const node = (asset: AssetState) => nodeOf(asset, world.profile)
+  const id = yield* scalar(ask.query, "asset_id")
+  if (id !== undefined && id !== "") {
+    if (!isAssetId(id)) {
+      const inner = `failed to get asset by ID: decoding '${id}': not a valid hex id (or well known exception)`
+      return yield* refuseRequest(nodeError("InvalidArgument", notFound(inner)))
+    }
+    const asset = yield* world.node.read((chain) => chain.assets.get(id.toLowerCase()))
+    if (asset === undefined) {
+      const inner = `failed to get asset by ID: ${id}: no resource corresponding to this id`
+      return yield* refuseRequest(nodeError("NotFound", notFound(inner)))
+    }
+    const one = { limit: 1, forward: true, newestFirst: true, cursor: undefined }
+    return ok({ assets: listedPage([asset], one, listing, node) })
+  }
+  const paging = yield* readPaging(ask.query)
+  return ok({ assets: yield* world.node.read(({ assets }) => listedPage(assets.values(), paging, listing, node)) })
+})
 
 const nodeOf = (asset: AssetState, profile: Profile) => {
   const about = {

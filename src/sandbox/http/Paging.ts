@@ -18,30 +18,29 @@ const limitMax = 5_000
 const invalid = (inner: string): RefusedRequest =>
   refuseRequest(nodeError("InvalidArgument", { code: 10_028, message: "invalid pagination", inner }))
 
-export const readPaging = (query: Query): Effect.Effect<Paging, RefusedRequest> =>
-  Effect.gen(function* () {
-    const first = yield* int32(query, "pagination.first")
-    const last = yield* int32(query, "pagination.last")
-    const after = yield* scalar(query, "pagination.after")
-    const before = yield* scalar(query, "pagination.before")
-    const newestFirst = (yield* bool(query, "pagination.newest_first")) ?? true
-    if (after !== undefined && before !== undefined) {
-      return yield* invalid("cannot set both a before and after cursor")
-    }
-    const forward = first !== undefined || (last === undefined && before === undefined)
-    const limit = (forward ? first : last) ?? limitDefault
-    if (limit <= 0 || limit > limitMax) return yield* invalid("pagination limit must be in range 0-5000")
-    const text = forward ? after : before
-    if (text === undefined) return { limit, forward, newestFirst, cursor: undefined }
-    const name = forward ? "after" : "before"
-    if (text === "") return yield* invalid(`failed to decode ${name} cursor: cursor is empty`)
-    const bad = badBase64(text)
-    if (bad !== undefined) {
-      const why = `failed to decode cursor: illegal base64 data at input byte ${bad}`
-      return yield* invalid(`failed to decode ${name} cursor: ${why}`)
-    }
-    return { limit, forward, newestFirst, cursor: { text, decoded: Buffer.from(text, "base64").toString("utf8") } }
-  })
+export const readPaging = Effect.fnUntraced(function* (query: Query) {
+  const first = yield* int32(query, "pagination.first")
+  const last = yield* int32(query, "pagination.last")
+  const after = yield* scalar(query, "pagination.after")
+  const before = yield* scalar(query, "pagination.before")
+  const newestFirst = (yield* bool(query, "pagination.newest_first")) ?? true
+  if (after !== undefined && before !== undefined) {
+    return yield* invalid("cannot set both a before and after cursor")
+  }
+  const forward = first !== undefined || (last === undefined && before === undefined)
+  const limit = (forward ? first : last) ?? limitDefault
+  if (limit <= 0 || limit > limitMax) return yield* invalid("pagination limit must be in range 0-5000")
+  const text = forward ? after : before
+  if (text === undefined) return { limit, forward, newestFirst, cursor: undefined }
+  const name = forward ? "after" : "before"
+  if (text === "") return yield* invalid(`failed to decode ${name} cursor: cursor is empty`)
+  const bad = badBase64(text)
+  if (bad !== undefined) {
+    const why = `failed to decode cursor: illegal base64 data at input byte ${bad}`
+    return yield* invalid(`failed to decode ${name} cursor: ${why}`)
+  }
+  return { limit, forward, newestFirst, cursor: { text, decoded: Buffer.from(text, "base64").toString("utf8") } }
+})
 
 /** Where standard padded base64 goes wrong; undefined where it does not. */
 const badBase64 = (text: string): number | undefined => {

@@ -1,78 +1,58 @@
-import { Effect } from "effect"
 import { powHashFunction } from "../../domain/chain.ts"
 import type { Chain } from "../Chain.ts"
 import { transfersLeft } from "../checkTx.ts"
 import { formatTime, toMicros } from "../Ledger.ts"
 import { rulesNow } from "../ReplayGuard.ts"
-import { ok, type Route } from "./Answer.ts"
+import { ok, reads } from "./Answer.ts"
 import { type Listing, listedPage, readPaging } from "./Paging.ts"
 
 /** All that a sender needs to know of the chain: the newest block, and what work it asks for. */
-export const height: Route = {
-  operation: "height",
-  method: "GET",
-  path: "/blockchain/height",
-  answer: ({ node, scenario }) =>
-    Effect.map(
-      node.read((chain) => ({ height: String(chain.height), hash: chain.hash, pow: rulesNow(chain) })),
-      ({ height, hash, pow }) =>
-        ok({
-          height,
-          hash,
-          spamPowHashFunction: powHashFunction,
-          spamPowDifficulty: pow.difficulty,
-          spamPowNumberOfPastBlocks: pow.pastBlocks,
-          spamPowNumberOfTxPerBlock: pow.txPerBlock,
-          spamPowIncreasingDifficulty: pow.increaseDifficulty,
-          chainId: scenario.chainId,
-        }),
-    ),
-}
+export const height = reads("height", "/blockchain/height", function* ({ node, scenario }) {
+  const { height, hash, pow } = yield* node.read((chain) => ({ ...chain, pow: rulesNow(chain) }))
+  return ok({
+    height: String(height),
+    hash,
+    spamPowHashFunction: powHashFunction,
+    spamPowDifficulty: pow.difficulty,
+    spamPowNumberOfPastBlocks: pow.pastBlocks,
+    spamPowNumberOfTxPerBlock: pow.txPerBlock,
+    spamPowIncreasingDifficulty: pow.increaseDifficulty,
+    chainId: scenario.chainId,
+  })
+})
 
 /** The part that the daemon reads: the epoch, and when it ends. */
-export const statistics: Route = {
-  operation: "statistics",
-  method: "GET",
-  path: "/statistics",
-  answer: ({ node, scenario, profile }) =>
-    Effect.map(
-      node.read((chain) => ({
-        blockHeight: String(chain.height),
-        genesisTime: formatTime(chain.genesisTime),
-        vegaTime: formatTime(chain.time),
-        appVersion: profile.appVersion,
-        chainVersion: profile.chainVersion,
-        chainId: scenario.chainId,
-        blockHash: chain.hash,
-        epochSeq: String(chain.epoch.seq),
-        epochStartTime: formatTime(chain.epoch.startTime),
-        epochExpiryTime: formatTime(chain.epoch.startTime + chain.epochNanos),
-      })),
-      (statistics) => ok({ statistics }),
-    ),
-}
+export const statistics = reads("statistics", "/statistics", function* ({ node, scenario, profile }) {
+  const statistics = yield* node.read((chain) => ({
+    blockHeight: String(chain.height),
+    genesisTime: formatTime(chain.genesisTime),
+    vegaTime: formatTime(chain.time),
+    appVersion: profile.appVersion,
+    chainVersion: profile.chainVersion,
+    chainId: scenario.chainId,
+    blockHash: chain.hash,
+    epochSeq: String(chain.epoch.seq),
+    epochStartTime: formatTime(chain.epoch.startTime),
+    epochExpiryTime: formatTime(chain.epoch.startTime + chain.epochNanos),
+  }))
+  return ok({ statistics })
+})
 
-export const epoch: Route = {
-  operation: "epoch",
-  method: "GET",
-  path: "/api/v2/epoch",
-  answer: ({ node }) =>
-    Effect.map(
-      node.read(({ epoch, epochNanos }) => ({
-        seq: String(epoch.seq),
-        timestamps: {
-          startTime: String(toMicros(epoch.startTime)),
-          expiryTime: String(toMicros(epoch.startTime + epochNanos)),
-          endTime: "0",
-          firstBlock: String(epoch.firstBlock),
-          lastBlock: "0",
-        },
-        validators: [],
-        delegations: [],
-      })),
-      (epoch) => ok({ epoch }),
-    ),
-}
+export const epoch = reads("epoch", "/api/v2/epoch", function* ({ node }) {
+  const epoch = yield* node.read(({ epoch, epochNanos }) => ({
+    seq: String(epoch.seq),
+    timestamps: {
+      startTime: String(toMicros(epoch.startTime)),
+      expiryTime: String(toMicros(epoch.startTime + epochNanos)),
+      endTime: "0",
+      firstBlock: String(epoch.firstBlock),
+      lastBlock: "0",
+    },
+    validators: [],
+    delegations: [],
+  }))
+  return ok({ epoch })
+})
 
 const statisticsOf = (chain: Chain, party: string) => {
   const { transfersPerEpoch } = chain.scenario
@@ -84,19 +64,10 @@ const statisticsOf = (chain: Chain, party: string) => {
 }
 
 /** A party's use of the network's transfer limit. Any text is a party. */
-export const spamStatistics: Route = {
-  operation: "spam",
-  method: "GET",
-  path: "/statistics/spam/:party",
-  answer: ({ node }, ask) =>
-    Effect.map(
-      node.read((chain) => ({
-        chainId: chain.scenario.chainId,
-        statistics: statisticsOf(chain, ask.params["party"] ?? ""),
-      })),
-      ok,
-    ),
-}
+export const spamStatistics = reads("spam", "/statistics/spam/:party", function* ({ node, scenario }, ask) {
+  const statistics = yield* node.read((chain) => statisticsOf(chain, ask.params["party"] ?? ""))
+  return ok({ chainId: scenario.chainId, statistics })
+})
 
 /** The network parameters that a treasury can meet. Values are text as the network has them. */
 const parametersOf = (chain: Chain) => {
@@ -129,14 +100,8 @@ const listing: Listing<ReturnType<typeof parametersOf>[number]> = {
 }
 
 /** All network parameters, always upwards by key. */
-export const parameters: Route = {
-  operation: "parameters",
-  method: "GET",
-  path: "/api/v2/network/parameters",
-  answer: (world, ask) =>
-    Effect.gen(function* () {
-      const paging = { ...(yield* readPaging(ask.query)), newestFirst: false }
-      const page = yield* world.node.read((chain) => listedPage(parametersOf(chain), paging, listing, (row) => row))
-      return ok({ networkParameters: page })
-    }),
-}
+export const parameters = reads("parameters", "/api/v2/network/parameters", function* (world, ask) {
+  const paging = { ...(yield* readPaging(ask.query)), newestFirst: false }
+  const page = yield* world.node.read((chain) => listedPage(parametersOf(chain), paging, listing, (row) => row))
+  return ok({ networkParameters: page })
+})

@@ -34,37 +34,36 @@ const cannotRead = (type: string) => invalidArgument(`json: cannot unmarshal val
  * Reads the body of a submission as the network's gateway does: unknown names ignored, numbers quoted or not, bytes as
  * padded base64. Returns the transaction as the node serialises it; undefined where the body holds none.
  */
-export const readTransaction = (body: string): Effect.Effect<Uint8Array | undefined, RefusedRequest> =>
-  Effect.gen(function* () {
-    const request = yield* parseBody(body)
-    if (!isFields(request)) return undefined
-    const tx = request["tx"]
-    if (tx === undefined || tx === null) return undefined
-    if (!isFields(tx)) return yield* cannotRead("map[string]json.RawMessage")
-    const inputData = pick(tx, "inputData")
-    const signature = pick(tx, "signature")
-    const pow = pick(tx, "pow")
-    const pubKey = yield* text(pick(tx, "pubKey"))
-    const address = yield* text(pick(tx, "address"))
-    const wire = create(TransactionSchema, {
-      inputData: yield* bytes(inputData),
-      version: yield* versionOf(pick(tx, "version")),
-      ...(isFields(signature)
-        ? {
-            signature: {
-              value: (yield* text(pick(signature, "value"))) ?? "",
-              algo: (yield* text(pick(signature, "algo"))) ?? "",
-              version: Number(yield* unsigned(pick(signature, "version"), 32)),
-            },
-          }
-        : {}),
-      ...(isFields(pow)
-        ? { pow: { tid: (yield* text(pick(pow, "tid"))) ?? "", nonce: yield* unsigned(pick(pow, "nonce"), 64) } }
-        : {}),
-    })
-    wire.from = sender(pubKey, address)
-    return reencodeTransaction(wire)
+export const readTransaction = Effect.fnUntraced(function* (body: string) {
+  const request = yield* parseBody(body)
+  if (!isFields(request)) return undefined
+  const tx = request["tx"]
+  if (tx === undefined || tx === null) return undefined
+  if (!isFields(tx)) return yield* cannotRead("map[string]json.RawMessage")
+  const inputData = pick(tx, "inputData")
+  const signature = pick(tx, "signature")
+  const pow = pick(tx, "pow")
+  const pubKey = yield* text(pick(tx, "pubKey"))
+  const address = yield* text(pick(tx, "address"))
+  const wire = create(TransactionSchema, {
+    inputData: yield* bytes(inputData),
+    version: yield* versionOf(pick(tx, "version")),
+    ...(isFields(signature)
+      ? {
+          signature: {
+            value: (yield* text(pick(signature, "value"))) ?? "",
+            algo: (yield* text(pick(signature, "algo"))) ?? "",
+            version: Number(yield* unsigned(pick(signature, "version"), 32)),
+          },
+        }
+      : {}),
+    ...(isFields(pow)
+      ? { pow: { tid: (yield* text(pick(pow, "tid"))) ?? "", nonce: yield* unsigned(pick(pow, "nonce"), 64) } }
+      : {}),
   })
+  wire.from = sender(pubKey, address)
+  return reencodeTransaction(wire)
+})
 
 const sender = (pubKey: string | undefined, address: string | undefined): Transaction["from"] => {
   if (pubKey !== undefined) return { case: "pubKey", value: pubKey }

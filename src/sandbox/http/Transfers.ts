@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { Chain, Transfer, Withdrawal } from "../Chain.ts"
 import { formatFraction, parseFactor } from "../Fraction.ts"
 import { formatTime, parseTime, toMicros } from "../Ledger.ts"
-import { enums, nodeError, ok, type Route, type RouteRequest, refuseRequest, scalar, type World } from "./Answer.ts"
+import { enums, nodeError, ok, type RouteRequest, reads, refuseRequest, scalar, type World } from "./Answer.ts"
 import { cursorField, type Listing, listedPage, readPaging, toCursor } from "./Paging.ts"
 
 interface Timed {
@@ -33,29 +33,23 @@ const directions = new Map([
 const pageDefault = 50
 
 /** Transfers that a party sent, or all of them; each at the time of its latest version. */
-export const transfers: Route = {
-  operation: "transfers",
-  method: "GET",
-  path: "/api/v2/transfers",
-  answer: (world, ask) =>
-    Effect.gen(function* () {
-      const pubkey = yield* scalar(ask.query, "pubkey")
-      const direction = (yield* enums(ask.query, "direction", directions))[0] ?? "TRANSFER_DIRECTION_UNSPECIFIED"
-      if (pubkey !== undefined && pubkey !== "" && direction === "TRANSFER_DIRECTION_UNSPECIFIED") {
-        const inner = `pubkey: ${pubkey}: unknown transfer direction: ${direction}`
-        const detail = { code: 220_001, message: "failed to get transfer", inner }
-        return yield* refuseRequest(nodeError("Internal", detail))
-      }
-      const read = yield* readPaging(ask.query)
-      const paged = [...ask.query.keys()].some((name) => name.startsWith("pagination."))
-      const paging = paged ? read : { ...read, limit: pageDefault }
-      const page = yield* world.node.read((chain) => {
-        const rows = chain.transfers.values().filter(({ from }) => !pubkey || from === pubkey)
-        return listedPage(rows, paging, byTimeAndId, nodeOf)
-      })
-      return ok({ transfers: page })
-    }),
-}
+export const transfers = reads("transfers", "/api/v2/transfers", function* (world, ask) {
+  const pubkey = yield* scalar(ask.query, "pubkey")
+  const direction = (yield* enums(ask.query, "direction", directions))[0] ?? "TRANSFER_DIRECTION_UNSPECIFIED"
+  if (pubkey !== undefined && pubkey !== "" && direction === "TRANSFER_DIRECTION_UNSPECIFIED") {
+    const inner = `pubkey: ${pubkey}: unknown transfer direction: ${direction}`
+    const detail = { code: 220_001, message: "failed to get transfer", inner }
+    return yield* refuseRequest(nodeError("Internal", detail))
+  }
+  const read = yield* readPaging(ask.query)
+  const paged = [...ask.query.keys()].some((name) => name.startsWith("pagination."))
+  const paging = paged ? read : { ...read, limit: pageDefault }
+  const page = yield* world.node.read((chain) => {
+    const rows = chain.transfers.values().filter(({ from }) => !pubkey || from === pubkey)
+    return listedPage(rows, paging, byTimeAndId, nodeOf)
+  })
+  return ok({ transfers: page })
+})
 
 /** The row whose id is in the path. */
 const foundById = <Row>(world: World, ask: RouteRequest, rows: (chain: Chain) => ReadonlyMap<string, Row>) => {
@@ -69,16 +63,9 @@ const foundById = <Row>(world: World, ask: RouteRequest, rows: (chain: Chain) =>
 }
 
 /** One transfer by its id: whether the network executed it, or why not. */
-export const transfer: Route = {
-  operation: "transfer",
-  method: "GET",
-  path: "/api/v2/transfer/:id",
-  answer: (world, ask) =>
-    Effect.map(
-      foundById(world, ask, (chain) => chain.transfers),
-      (found) => ok({ transferNode: nodeOf(found) }),
-    ),
-}
+export const transfer = reads("transfer", "/api/v2/transfer/:id", function* (world, ask) {
+  return ok({ transferNode: nodeOf(yield* foundById(world, ask, (chain) => chain.transfers)) })
+})
 
 const nodeOf = (transfer: Transfer) => ({
   transfer: {
@@ -134,30 +121,17 @@ const withdrawalNode = (withdrawal: Withdrawal) => ({
 })
 
 /** Withdrawals of a party, or of all, newest first. */
-export const withdrawals: Route = {
-  operation: "withdrawals",
-  method: "GET",
-  path: "/api/v2/withdrawals",
-  answer: (world, ask) =>
-    Effect.gen(function* () {
-      const party = yield* scalar(ask.query, "party_id")
-      const paging = yield* readPaging(ask.query)
-      const page = yield* world.node.read((chain) => {
-        const rows = chain.withdrawals.values().filter((row) => party === undefined || row.party === party)
-        return listedPage(rows, paging, byTimeAndId, withdrawalNode)
-      })
-      return ok({ withdrawals: page })
-    }),
-}
+export const withdrawals = reads("withdrawals", "/api/v2/withdrawals", function* (world, ask) {
+  const party = yield* scalar(ask.query, "party_id")
+  const paging = yield* readPaging(ask.query)
+  const page = yield* world.node.read((chain) => {
+    const rows = chain.withdrawals.values().filter((row) => party === undefined || row.party === party)
+    return listedPage(rows, paging, byTimeAndId, withdrawalNode)
+  })
+  return ok({ withdrawals: page })
+})
 
 /** One withdrawal by its id: whether the money left, or was refused. */
-export const withdrawal: Route = {
-  operation: "withdrawal",
-  method: "GET",
-  path: "/api/v2/withdrawal/:id",
-  answer: (world, ask) =>
-    Effect.map(
-      foundById(world, ask, (chain) => chain.withdrawals),
-      (found) => ok({ withdrawal: withdrawalNode(found) }),
-    ),
-}
+export const withdrawal = reads("withdrawal", "/api/v2/withdrawal/:id", function* (world, ask) {
+  return ok({ withdrawal: withdrawalNode(yield* foundById(world, ask, (chain) => chain.withdrawals)) })
+})
