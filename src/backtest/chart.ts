@@ -95,13 +95,12 @@ const bandText = ({ least, most }: Line, scale: Scale, width: number, offset: nu
 }
 
 /** Ends of the second band that the first does not have. */
-const otherBand = (first: Line | undefined, second: Line, scale: Scale, width: number): string =>
-  (["least", "most"] as const)
-    .flatMap((end) => {
-      const at = second[end]
-      if (at === undefined || at === first?.[end]) return []
-      return [levelLine(scale.y(at), width, 'class="second-line" stroke-dasharray="1 4"')]
-    })
+const otherEnds = (first: Line | undefined, second: Line): ReadonlyArray<number> =>
+  (["least", "most"] as const).flatMap((end) => (second[end] === first?.[end] ? [] : (second[end] ?? [])))
+
+const otherBand = (first: Line | undefined, second: Line, { y }: Scale, width: number): string =>
+  otherEnds(first, second)
+    .map((at) => levelLine(y(at), width, 'class="second-line" stroke-dasharray="1 4"'))
     .join("")
 
 const holdText = ({ reason, from, until }: HoldSpan, y: number): string =>
@@ -229,8 +228,6 @@ const otherReason = ["#555555", "#bbbbbb"] as const
 /** The class of a reason's colour. */
 const reasonClass = (reason: string): string => (reason in reasons ? `r-${reason}` : "r-other")
 
-const rule = (name: string, property: string, colour: string): string => `.${name}{${property}:${colour}}`
-
 /** Colours of a chart by class; those of a dark page where the reader's is one. */
 const styleText = (): string => {
   const all = [
@@ -238,9 +235,9 @@ const styleText = (): string => {
     ...Object.entries(reasons).map(([reason, pair]) => [`r-${reason}`, "fill", ...pair] as const),
     ["r-other", "fill", ...otherReason] as const,
   ]
-  const light = all.map(([name, property, colour]) => rule(name, property, colour)).join("")
-  const dark = all.map(([name, property, , colour]) => rule(name, property, colour)).join("")
-  return `<style>${light}@media (prefers-color-scheme: dark){${dark}}</style>`
+  const rules = (dark: 0 | 1) =>
+    all.map(([name, property, ...colour]) => `.${name}{${property}:${colour[dark]}}`).join("")
+  return `<style>${rules(0)}@media (prefers-color-scheme: dark){${rules(1)}}</style>`
 }
 
 const right = 24
@@ -269,10 +266,13 @@ const timesText = ({ from, to, columns }: Drawing, y: number): string => {
 
 /** True if the second set of rules has another band for an account than the first. */
 const hasOtherBand = ([first, second]: ReadonlyArray<Drawing>): boolean =>
-  (second?.lines ?? []).some(({ key, least, most }) => {
-    const same = first?.lines.find((line) => line.key === key)
-    return (least !== undefined && least !== same?.least) || (most !== undefined && most !== same?.most)
-  })
+  (second?.lines ?? []).some(
+    (line) =>
+      otherEnds(
+        first?.lines.find(({ key }) => key === line.key),
+        line,
+      ).length > 0,
+  )
 
 /** Legend: marks, and each reason with its colour. */
 const legendText = (drawings: ReadonlyArray<Drawing>, y: number): string => {

@@ -8,6 +8,7 @@ import { missingText } from "../domain/Approval.ts"
 import { shortId } from "../domain/Hex.ts"
 import { visible } from "../domain/text.ts"
 import { type ApprovalView, findApproval, approve as giveApproval, SignatureText } from "../http/approvals.ts"
+import { AcceptBody } from "../http/termsApproval.ts"
 import { termsHash } from "../rules/policy/storedTerms.ts"
 import { worstCase } from "../rules/policy/worstCase.ts"
 import { signApproval } from "../signer/KeyFile.ts"
@@ -165,9 +166,7 @@ const TermsAnswer = Schema.Struct({
 })
 
 const hash = Argument.String("hash").pipe(
-  Argument.withSchema(
-    Schema.String.check(Schema.isPattern(/^[0-9a-f]{8,64}$/, { expected: "8 to 64 hex characters" })),
-  ),
+  Argument.withSchema(AcceptBody.fields.hash),
   Argument.withDescription(
     "Hash of the terms, as reload prints it, or of the policy, as check prints it; 8 to 64 characters",
   ),
@@ -200,7 +199,6 @@ const termsText = (treasury: Treasury, weaker: ReadonlyArray<string>): string =>
     ...worstText(worstCase(treasury)).map((line) => `  ${line}`),
   ].join("\n")
 
-/** An operator's approval of the terms of a treasury file, before they come into force. */
 const approveTerms = Command.make(
   "terms",
   flags,

@@ -2,7 +2,6 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { withCode } from "../config/code/withCode.ts"
 import { AssetIdText, Name } from "../config/schema/Fields.ts"
-import type { ConditionText } from "../config/schema/RuleText.ts"
 import { TreasuryFile } from "../config/schema/TreasuryFile.ts"
 import { type GatewayConfig, type Treasury, treasuryOf } from "../config/Treasury.ts"
 import { decodeYaml } from "../config/yaml/decodeParts.ts"
@@ -75,31 +74,19 @@ export const readFromGateway = <A>(chosen: ChosenPage, read: Effect.Effect<A, Ga
     return yield* read.pipe(Effect.provide(layerAlone(treasury, gatewayOf(treasury, chosen.gateway))))
   }).pipe(Effect.catchTag("GatewayError", failureOf))
 
-/** Symbols in the rules, the policy and the floors of a file. */
-const symbolsOf = (raw: TreasuryFile): ReadonlyArray<string> => {
-  const symbols = new Set<string>()
-  for (const party of Object.values(raw.parties ?? {}))
-    for (const key of Object.keys(party.floor ?? {})) symbols.add(key)
-  for (const rule of raw.rules ?? []) {
-    for (const level of rule.topUp?.levels ?? []) symbols.add(level.asset)
-    for (const account of rule.code?.accounts ?? []) symbols.add(account.asset)
-    const { sweep, rebalance, split, payout, request, withdraw, code } = rule
-    for (const kind of [sweep, rebalance, split, payout, request, withdraw, code])
-      if (kind !== undefined) symbols.add(kind.asset)
-    if (rule.notify?.asset !== undefined && rule.notify.asset !== "any") symbols.add(rule.notify.asset)
-    for (const condition of [rule.notify?.when, rule.clear]) {
-      if (typeof condition === "object") for (const symbol of symbolsIn(condition)) symbols.add(symbol)
-    }
-    for (const key of Object.keys({ ...rule.min, ...rule.floor })) symbols.add(key)
-  }
-  for (const line of raw.policy?.allow ?? []) symbols.add(line.asset)
-  return [...symbols].toSorted()
-}
+const symbolsIn = (value: object): ReadonlyArray<string> =>
+  Object.entries(value).flatMap(([key, inner]) => {
+    // Maps by the names of parties.
+    if (key === "weights" || key === "to") return []
+    if (typeof inner !== "object" || inner === null) return key === "asset" ? [String(inner)] : []
+    return key === "floor" || key === "min" ? Object.keys(inner) : symbolsIn(inner)
+  })
 
-const symbolsIn = ({ all = [], any = [], not, ...leaf }: ConditionText): ReadonlyArray<string> => [
-  ...[leaf.balance, leaf.change, leaf.rate, leaf.asset, leaf.stale].flatMap((one) => one?.asset ?? []),
-  ...[...all, ...any, ...(not === undefined ? [] : [not])].flatMap(symbolsIn),
-]
+/** Symbols in the rules, the policy and the floors of a file. */
+const symbolsOf = ({ parties = {}, rules = [], policy }: TreasuryFile): ReadonlyArray<string> => {
+  const symbols = symbolsIn([...Object.values(parties), ...rules, { policy }])
+  return [...new Set(symbols)].filter((symbol) => symbol !== "any").toSorted()
+}
 
 /** All assets of the file's gateway. Rules are left out: they may name assets that are not pinned yet. */
 const listingOf = Effect.fnUntraced(function* (file: string, address: Option.Option<string>) {
@@ -173,7 +160,6 @@ const pinAssets = Effect.fn("Cli.pinAssets")(function* (pinning: Pinning) {
   return { pins, text: ["assets:", ...lines].join("\n") }
 })
 
-/** Lists assets, as the specification's request does. */
 export const assetsCommand = Command.make(
   "assets",
   {

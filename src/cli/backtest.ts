@@ -276,7 +276,6 @@ const toResult = ({ plan, unmet, payments, raised }: TestResult) => ({
   })),
 })
 
-/** Tests of rules: the treasury's own rules, in virtual time, against what a file expects of them. */
 export const testCommand = Command.make(
   "test",
   {

@@ -143,7 +143,6 @@ export const recoverCommand = Command.make(
 
 const pollMillis = 250
 
-/** Compares now, and prints the differences. */
 export const reconcile = Command.make(
   "reconcile",
   { ...commonFlags },

@@ -18,7 +18,6 @@ const Target = Schema.String.check(
   Schema.isPattern(/^(?:sqlite|postgres:.+)$/, { expected: "sqlite or postgres:FILE" }),
 )
 
-/** Moves a treasury's store between SQLite and PostgreSQL. */
 export const migrate = Command.make(
   "migrate",
   {

@@ -143,7 +143,6 @@ const verifyReceipt = Command.make(
   }),
 ).pipe(Command.withDescription("Verify a receipt offline, and show what it proves and what it claims"))
 
-/** One payment with its proof, as one document. */
 export const receipt = Command.make(
   "receipt",
   {
@@ -170,7 +169,6 @@ export const receipt = Command.make(
 /** A journal of years takes minutes. */
 const timeoutMillis = 3_600_000
 
-/** Checks the journal's chain and compares it with every payment. */
 export const verify = Command.make(
   "verify",
   commonFlags,

@@ -165,7 +165,6 @@ const clear = Command.make(
   }),
 ).pipe(Command.withDescription("End one fault, or all"))
 
-/** Injects faults into a running play-money network. */
 const sandboxFault = Command.make("fault").pipe(
   Command.withDescription("Faults of the play-money network"),
   Command.withSubcommands([list, arm, clear]),
@@ -193,7 +192,6 @@ export const withSandbox = Effect.fnUntraced(function* <A, E, R>(
 
 const flags = { file: fileArgument, config: configFlag, data: dataFlag, output: linesFlag }
 
-/** The play-money network as its own process. */
 export const sandboxCommand = Command.make(
   "sandbox",
   flags,

@@ -1,5 +1,3 @@
-import type { ClockGap, WrongClock } from "../rules/checks/wrongClock.ts"
-
 /** Content of the page, the status command and the API. Amounts are decimal text; `units` are base units as digits. */
 export interface View {
   readonly treasury: string
@@ -236,38 +234,6 @@ export interface OutOfBand {
   /** For how long, and how long its rules take to bring it back. */
   readonly seconds: number
   readonly cycleSeconds: number
-}
-
-/** Inputs of all health conditions. */
-export interface HealthFacts extends Omit<View, "sentence" | "conditions"> {
-  readonly maxAgeSeconds: number
-  /** Seconds between our clock and the newest known block; negative: the block is ahead. Null before the first. */
-  readonly blockAgeSeconds: number | null
-  /** Clock and newest known block are further apart than allowed, or no block is known. */
-  readonly gap: ClockGap | undefined
-  readonly wrongClock: WrongClock | undefined
-  /** Why fewer gateways than must agree show the same balances. */
-  readonly disagreement: string | undefined
-  readonly disk: { readonly dir: string; readonly free: number | undefined; readonly low: number }
-  /** Last refusal of changed files, if none came into force since. */
-  readonly refusedReload: string | undefined
-  /** Block until which nothing is signed, and the estimated seconds; null before it is counted. */
-  readonly quarantine: { readonly until: string | null; readonly seconds: number | null } | undefined
-  /** Receivers with alerts that wait: how many, for how long any does and a page does, and why the last try failed. */
-  readonly undelivered: ReadonlyArray<{
-    readonly receiver: string
-    readonly n: number
-    readonly error: string | null
-    readonly seconds: number
-    readonly pageSeconds: number
-  }>
-  /** Conditions whose alerts the configuration switches off. */
-  readonly muted: ReadonlySet<string>
-  readonly outOfBand: ReadonlyArray<OutOfBand>
-  /** True if in the last 24 hours mempools decoded no wire form that was tried. */
-  readonly isUndecoded: boolean
-  /** Ends of processes in the last 15 minutes that nobody requested. */
-  readonly crashes: ReadonlyArray<string>
 }
 
 /** One of the treasuries of a process, as the list shows it. */

@@ -9,7 +9,8 @@ import { pauseEnd, resumeCommand } from "../store/controls/Controls.ts"
 import { bytesText } from "../store/database/DiskSpace.ts"
 import { signedAfter } from "../submitter/audit/quarantine.ts"
 import { clock, gatewayDown, isQuorumLost, wrongChain } from "./gatewayConditions.ts"
-import type { Found, HealthFacts, IntentView, OutOfBand, RuleView, View } from "./View.ts"
+import type { HealthFacts } from "./readFacts.ts"
+import type { Found, IntentView, OutOfBand, RuleView, View } from "./View.ts"
 
 /** A wrong answer of the network passes: it is bad once it lasts. */
 const lasting = (at: string, { since, remedy }: { readonly since: string; readonly remedy: string }, text: string) => ({

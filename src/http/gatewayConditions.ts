@@ -1,7 +1,8 @@
 import { remedyOf } from "../domain/Halt.ts"
 import { timeText } from "../domain/Time.ts"
 import { plural } from "../domain/text.ts"
-import type { Found, GatewayView, HealthFacts } from "./View.ts"
+import type { HealthFacts } from "./readFacts.ts"
+import type { Found, GatewayView } from "./View.ts"
 
 const isDown = ({ state, otherChain }: GatewayView): boolean =>
   otherChain === null && (state === "down" || state === "banned" || state === "quarantined")

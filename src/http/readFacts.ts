@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { dayMillis } from "../domain/Time.ts"
-import { clockGap } from "../rules/checks/wrongClock.ts"
+import { clockGap, type WrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying, levelsOf, type PayingRule } from "../rules/Rule.ts"
 import { AlertQueue, type Pending } from "../store/alerts/AlertQueue.ts"
 import { disagreement, makeTrouble } from "../store/alerts/makeTrouble.ts"
@@ -15,7 +15,7 @@ import { passedMillis, quarantinedUntil } from "../submitter/audit/quarantine.ts
 import { framings } from "../tx/Transaction.ts"
 import { troubleKey } from "./conditionTable.ts"
 import { refusedReload } from "./putInForce.ts"
-import type { HealthFacts, OutOfBand, View } from "./View.ts"
+import type { OutOfBand, View } from "./View.ts"
 
 /** Time from a decision to a balance that shows the payment, without the rule's own waits. */
 const paymentMillis = 60_000
@@ -123,9 +123,15 @@ export const forgetUndelivered = Effect.flatMap(waits, ({ keep }) => keep(new Ma
 const endShare = 1.25
 
 /** Facts that the view does not show. */
-interface More extends Pick<HealthFacts, "blockAgeSeconds" | "wrongClock"> {
+interface More {
+  /** Seconds between our clock and the newest known block; negative: the block is ahead. Null before the first. */
+  readonly blockAgeSeconds: number | null
+  readonly wrongClock: WrongClock | undefined
   readonly pending: ReadonlyArray<Pending>
 }
+
+/** Inputs of all health conditions. */
+export type HealthFacts = Effect.Success<ReturnType<typeof readFacts>>
 
 /** Reads what decides whether the treasury is healthy, beside what its view shows. */
 export const readFacts = Effect.fnUntraced(function* (
@@ -145,17 +151,23 @@ export const readFacts = Effect.fnUntraced(function* (
     ...view,
     ...more,
     maxAgeSeconds: maxAgeMillis / 1_000,
+    /** Clock and newest known block are further apart than allowed, or no block is known. */
     gap: clockGap(now, blockAgeSeconds === null ? undefined : now - blockAgeSeconds * 1_000, maxAgeMillis),
+    /** Why fewer gateways than must agree show the same balances. */
     disagreement: (yield* (yield* disagreement).now)?.detail,
     disk: { dir, free: space.free, low: enoughSpace(space) * (isLow ? endShare : 1) },
+    /** Last refusal of changed files, if none came into force since. */
     refusedReload: refused?.detail,
     quarantine: yield* readQuarantine(view.mode, treasury.network.chainId),
     undelivered: yield* readUndelivered(pending, now),
-    muted: new Set<string>(muted),
-    outOfBand: yield* readOutOfBand(treasury, view, now),
+    /** Conditions whose alerts the configuration switches off. */
+    muted: new Set<string>(muted) as ReadonlySet<string>,
+    outOfBand: (yield* readOutOfBand(treasury, view, now)) as ReadonlyArray<OutOfBand>,
+    /** True if in the last 24 hours mempools decoded no wire form that was tried. */
     isUndecoded: isNeeded(view) && (yield* readUndecoded(treasury, now)),
+    /** Ends of processes in the last 15 minutes that nobody requested. */
     crashes: yield* crashes,
-  } satisfies HealthFacts
+  }
 })
 
 /** True while a payment is open or a rule needs one: otherwise nothing shows that a wire form is decoded again. */

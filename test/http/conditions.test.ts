@@ -2,7 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { restartRemedy } from "../../src/config/needsRestart.ts"
 import { type ConditionName, conditionNames, healthConditions } from "../../src/domain/alerts/healthConditions.ts"
 import { conditionsOf, headline } from "../../src/http/conditionTable.ts"
-import type { HealthFacts, View } from "../../src/http/View.ts"
+import type { HealthFacts } from "../../src/http/readFacts.ts"
+import type { View } from "../../src/http/View.ts"
 import { readSource } from "../tidy/Source.ts"
 
 const mebibyte = 1_048_576
@@ -418,7 +419,7 @@ describe("the conditions of health", () => {
     assert.deepStrictEqual(sentence, { severity, text })
   })
 
-  it.each([
+  it.each<readonly [string, Partial<HealthFacts>, string]>([
     ["nothing is wrong", {}, "All in band. 2 payments in 24 h, 0 open. Balances 1.3 s old."],
     [
       "payments are only rehearsed",
@@ -445,7 +446,7 @@ describe("the conditions of health", () => {
       { undelivered: [{ receiver: "desk", n: 1, error: null, seconds: 59, pageSeconds: 59 }] },
       "All in band. 2 payments in 24 h, 0 open. Balances 1.3 s old.",
     ],
-  ] as const)("are green where %s", (_, change, text) => {
+  ])("are green where %s", (_, change, text) => {
     assert.deepStrictEqual(said(change), { conditions: [], sentence: { severity: "ok", text } })
   })
 
