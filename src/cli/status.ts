@@ -6,7 +6,7 @@ import { alertOf } from "../domain/alerts/Alert.ts"
 import { ageText, ruleWord, shellWord } from "../domain/text.ts"
 import { addressFile } from "../http/StatusServer.ts"
 import { readView } from "../http/StatusView.ts"
-import type { AccountView, IntentView, View } from "../http/View.ts"
+import type { IntentView, View } from "../http/View.ts"
 import { storeLayer } from "../layers.ts"
 import { lastFiles } from "../store/controls/starts.ts"
 import { markOf, movedKey } from "../store/database/moved.ts"
@@ -83,7 +83,7 @@ const acceptedText = ({ accepted }: View): ReadonlyArray<string> => {
 }
 
 /** Age, block and source of a balance. */
-const observationText = (seen: AccountView["observation"]): string =>
+const observationText = (seen: View["accounts"][number]["observation"]): string =>
   seen === null ? "never seen" : `${ageText(seen.ageSeconds)}, block ${seen.block}, from ${seen.source}`
 
 /** Lost ranges of the past, and those being read. */

@@ -1,3 +1,7 @@
+import type { Effect } from "effect"
+import type { intentView } from "./stories.ts"
+import type { accountViews, paymentView, RuleView } from "./views.ts"
+
 /** Content of the page, the status command and the API. Amounts are decimal text; `units` are base units as digits. */
 export interface View {
   readonly treasury: string
@@ -19,7 +23,7 @@ export interface View {
   readonly accounts: ReadonlyArray<AccountView>
   readonly rules: ReadonlyArray<RuleView>
   readonly intents: ReadonlyArray<IntentView>
-  readonly policy: ReadonlyArray<PolicyView>
+  readonly policy: ReadonlyArray<ReturnType<typeof paymentView>>
   readonly acceptance: { readonly accepted: number; readonly refused: number; readonly lost: number }
   /** Periods whose balance changes are lost, newest first. */
   readonly gaps: ReadonlyArray<{
@@ -82,6 +86,9 @@ interface ConditionView {
   readonly remedy: string
 }
 
+type AccountView = ReturnType<typeof accountViews>[number]
+export type IntentView = Effect.Success<ReturnType<typeof intentView>>
+
 export interface GatewayView {
   readonly name: string
   /** up, lagging, quarantined, banned, down, or unknown where no daemon runs. */
@@ -97,92 +104,6 @@ export interface GatewayView {
   readonly aheadSeconds: number | null
 }
 
-export interface AccountView {
-  readonly party: string
-  readonly asset: string
-  readonly balance: string
-  readonly units: string
-  readonly reserved: string
-  readonly incoming: string
-  readonly available: string
-  /** Includes the levels of rules on trial, which do not count for `inBand`. */
-  readonly levels: ReadonlyArray<{
-    readonly name: string
-    readonly value: string
-    readonly share: number
-    readonly trial: boolean
-  }>
-  /** Position of the balance, without and with money under way, on a bar from 0 to 1; for drawing only. */
-  readonly share: number
-  readonly shareSoon: number
-  /** null if no balance was seen. */
-  readonly inBand: boolean | null
-  /** Source of the balance; null if no balance of the account was ever seen, which is not the same as zero. */
-  readonly observation: ObservationView | null
-}
-
-export interface ObservationView {
-  /** Newest final block whose rows are known; 0 if the gateway reports no heights. */
-  readonly block: string
-  readonly at: string
-  /** Seconds since then by this host's clock, negative where it is behind; null while that clock may be wrong. */
-  readonly ageSeconds: number | null
-  /** Name of the gateway. */
-  readonly source: string
-  /** Time of the block in which the account last moved, or was first listed. */
-  readonly changedAt: string
-}
-
-export interface RuleView {
-  readonly name: string
-  readonly kind: string
-  readonly subject: string
-  /** On trial: it decides, and pays nothing. */
-  readonly trial: boolean
-  readonly state: string
-  readonly reason: string | null
-  /** Severity of an alert rule while it fires; null while it does not, and for other rules. */
-  readonly fires: "page" | "ticket" | "info" | null
-  /** Result of the last evaluation; empty before it, and of rules without state. */
-  readonly detail: string
-  readonly sentence: string
-  /** The sentence without "holds" or "acting", for use beside the state. */
-  readonly reading: string
-}
-
-export interface IntentView {
-  readonly id: string
-  readonly short: string
-  readonly state: string
-  readonly open: boolean
-  readonly rule: string
-  readonly amount: string
-  readonly from: string
-  readonly to: string
-  readonly detail: string
-  /** Warning against a wrong reading of its state; null if there is none. */
-  readonly note: string | null
-  /** Amount that it reserves while it waits for its signature; null if it reserves nothing. */
-  readonly setAside: string | null
-  /** Halts and pauses that hold it, each with its reason and the command that ends it. */
-  readonly held: ReadonlyArray<string>
-  /** `held` by name: "halted by ana: audit", "halted (foreign payment)", "paused (all) by ana". */
-  readonly heldBy: ReadonlyArray<string>
-  /** The cause of its wait, the time of its alert, and the end of the wait; null once it has ended. */
-  readonly wait: { readonly waitsFor: string; readonly called: string; readonly endedBy: string } | null
-  /** Why it is alerted, if it is past the bound of its state; else null. */
-  readonly overdue: string | null
-  readonly createdAt: string
-  readonly attempts: ReadonlyArray<{
-    readonly k: number
-    readonly state: string
-    readonly sends: number
-    readonly deadline: string
-    readonly transferId: string
-    readonly txHash: string | null
-  }>
-}
-
 export interface AlertView {
   /** Number by which `cofferer alerts` names it. */
   readonly seq: number
@@ -196,20 +117,6 @@ export interface AlertView {
   readonly ackedBy: string | null
   /** Number of receivers that have not accepted it. */
   readonly waiting: number
-}
-
-export interface PolicyView {
-  /** Position in the file, from 1. */
-  readonly line: number
-  readonly text: string
-  /** Amounts of the last 24 hours, signed or set aside. */
-  readonly used: string
-  readonly limit: string
-  /** How much of the limit that is nearest to its end is used, from 0; above 1 where the policy became stricter. */
-  readonly share: number
-  readonly transfers: string
-  /** When the oldest payment leaves the period, if less than one full transfer is left; else empty. */
-  readonly free: string
 }
 
 /** A condition that applies. */

@@ -10,7 +10,8 @@ import { bytesText } from "../store/database/DiskSpace.ts"
 import { signedAfter } from "../submitter/audit/quarantine.ts"
 import { clock, gatewayDown, isQuorumLost, wrongChain } from "./gatewayConditions.ts"
 import type { HealthFacts } from "./readFacts.ts"
-import type { Found, IntentView, OutOfBand, RuleView, View } from "./View.ts"
+import type { Found, IntentView, OutOfBand, View } from "./View.ts"
+import type { RuleView } from "./views.ts"
 
 /** A wrong answer of the network passes: it is bad once it lasts. */
 const lasting = (at: string, { since, remedy }: { readonly since: string; readonly remedy: string }, text: string) => ({
@@ -299,9 +300,6 @@ export const conditionTable = {
     )
   },
 } satisfies Readonly<Record<ConditionName, (facts: HealthFacts) => Found | undefined>>
-
-/** Name of the setting with the start of a condition that is alerted. */
-export const troubleKey = (name: ConditionName): string => `health/${name}`
 
 /** A condition that holds. */
 export interface HealthCondition extends Found {

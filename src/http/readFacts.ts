@@ -1,5 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
+import type { ConditionName } from "../domain/alerts/healthConditions.ts"
 import { dayMillis } from "../domain/Time.ts"
 import { clockGap, type WrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying, levelsOf, type PayingRule } from "../rules/Rule.ts"
@@ -13,9 +14,11 @@ import { ChainState } from "../store/network/ChainState.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { passedMillis, quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { framings } from "../tx/Transaction.ts"
-import { troubleKey } from "./conditionTable.ts"
 import { refusedReload } from "./putInForce.ts"
 import type { OutOfBand, View } from "./View.ts"
+
+/** Name of the setting with the start of a condition that is alerted. */
+export const troubleKey = (name: ConditionName): string => `health/${name}`
 
 /** Time from a decision to a balance that shows the payment, without the rule's own waits. */
 const paymentMillis = 60_000

@@ -12,7 +12,6 @@ import { provenOf } from "../store/journal/proven.ts"
 import { type Receipt, statementOf } from "../store/journal/receipt.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { overdueNow } from "../submitter/Overdue.ts"
-import type { IntentView } from "./View.ts"
 
 /** An intent with its attempts, as shown to people. With `treasury` also if it is past the bound of its state. */
 export const intentView = Effect.fnUntraced(function* (intent: Intent, treasury?: Treasury) {
@@ -29,11 +28,17 @@ export const intentView = Effect.fnUntraced(function* (intent: Intent, treasury?
     from: intent.payment.from,
     to: intent.payment.to,
     detail: intent.detail,
+    /** Warning against a wrong reading of its state; null if there is none. */
     note: noteOf(intent),
+    /** Amount that it reserves while it waits for its signature; null if it reserves nothing. */
     setAside: setAsideOf(intent) ?? null,
+    /** Halts and pauses that hold it, each with its reason and the command that ends it. */
     held: holds.map(({ text }) => text),
+    /** `held` by name: "halted by ana: audit", "halted (foreign payment)", "paused (all) by ana". */
     heldBy: holds.map(({ name }) => name),
+    /** Why it is alerted, if it is past the bound of its state; else null. */
     overdue: (treasury && (yield* overdueNow(treasury, intent)))?.words ?? null,
+    /** The cause of its wait, the time of its alert, and the end of the wait; null once it has ended. */
     wait: isFinalIntent(intent.state) ? null : intentWaits[intent.state],
     createdAt: new Date(intent.createdAt).toISOString(),
     attempts: attempts.map((attempt) => ({
@@ -44,7 +49,7 @@ export const intentView = Effect.fnUntraced(function* (intent: Intent, treasury?
       transferId: attempt.transferId,
       txHash: (attempt.framing === "prefixed" ? attempt.hashPrefixed : attempt.hashBare)?.toUpperCase() ?? null,
     })),
-  } satisfies IntentView
+  }
 })
 
 /** Payments that one call shows. */

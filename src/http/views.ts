@@ -14,7 +14,34 @@ import { isOn, type RuleMemory } from "../rules/RuleMemory.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import type { AccountBalance } from "../store/balances/storeRows.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
-import type { AccountView, ObservationView, PolicyView, RuleView } from "./View.ts"
+
+/** Source of balances. */
+interface Observed {
+  /** Newest final block whose rows are known; 0 if the gateway reports no heights. */
+  readonly block: string
+  readonly at: string
+  /** Seconds since then by this host's clock, negative where it is behind; null while that clock may be wrong. */
+  readonly ageSeconds: number | null
+  /** Name of the gateway. */
+  readonly source: string
+}
+
+export interface RuleView {
+  readonly name: string
+  readonly kind: string
+  readonly subject: string
+  /** On trial: it decides, and pays nothing. */
+  readonly trial: boolean
+  readonly state: string
+  readonly reason: string | null
+  /** Severity of an alert rule while it fires; null while it does not, and for other rules. */
+  readonly fires: "page" | "ticket" | "info" | null
+  /** Result of the last evaluation; empty before it, and of rules without state. */
+  readonly detail: string
+  readonly sentence: string
+  /** The sentence without "holds" or "acting", for use beside the state. */
+  readonly reading: string
+}
 
 /**
  * Accounts that rules bound, or that pay; those out of band or unknown first. `observed`: the block up to which rows of
@@ -24,11 +51,11 @@ export const accountViews = (
   treasury: Treasury,
   seen: ReadonlyArray<AccountBalance>,
   open: ReadonlyArray<Intent>,
-  observed: Omit<ObservationView, "changedAt"> | undefined,
-): ReadonlyArray<AccountView> =>
+  observed: Observed | undefined,
+) =>
   [...treasury.parties.values()]
     .flatMap((party) =>
-      [...treasury.assets.values()].flatMap((asset): ReadonlyArray<AccountView> => {
+      [...treasury.assets.values()].flatMap((asset) => {
         const account = seen.find(
           (a) => a.party === party.publicKey && a.asset === asset.id && a.type === general && a.market === "",
         )
@@ -54,15 +81,19 @@ export const accountViews = (
             reserved: say(reserved),
             incoming: say(incoming),
             available: say(balance > reserved ? balance - reserved : 0n),
+            /** Includes the levels of rules on trial, which do not count for `inBand`. */
             levels: levels.map((l) => ({
               name: l.name,
               value: formatLevel(l.units, asset.decimals),
               share: share(l.units),
               trial: l.trial,
             })),
+            /** Position of the balance, without and with money under way, on a bar from 0 to 1; for drawing only. */
             share: share(balance),
             shareSoon: share(balance - (reserved < balance ? reserved : balance) + incoming),
+            /** Null if no balance of the account was ever seen, which is not the same as zero. */
             observation: account && observed ? { ...observed, changedAt: isoOf(account.timestamp) } : null,
+            /** null if no balance was seen. */
             inBand: account === undefined ? null : levels.every((l) => l.trial || l.holds(balance)),
           },
         ]
@@ -139,10 +170,10 @@ const namesOf = (treasury: Treasury, keys: ReadonlySet<string>): string =>
     .map(({ name }) => name)
     .join(", ")
 
-const paymentView = (
+export const paymentView = (
   treasury: Treasury,
   { line, use }: { readonly line: PolicyLine; readonly use: PeriodUse },
-): PolicyView => {
+) => {
   const { amount, count } = use
   const asset = assetById(treasury.assets, line.assetId)
   const say = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
@@ -150,12 +181,16 @@ const paymentView = (
   const next = nextFree(line, use)
   const isUsedUp = amount + line.perTransfer > line.per24h || count >= line.transfersPer24h
   return {
+    /** Position in the file, from 1. */
     line: line.line,
     text: `${namesOf(treasury, line.from)} -> ${namesOf(treasury, line.to)}, ${symbol}: ${say(line.perTransfer)} each`,
+    /** Amounts of the last 24 hours, signed or set aside. */
     used: `${say(amount)} ${symbol}`,
     limit: `${say(line.per24h)} ${symbol}`,
+    /** How much of the limit that is nearest to its end is used, from 0; above 1 where the policy became stricter. */
     share: Math.max(shareOf(amount, line.per24h), countShare(line, count)),
     transfers: `${count} of ${line.transfersPer24h}`,
+    /** When the oldest payment leaves the period, if less than one full transfer is left; else empty. */
     free:
       isUsedUp && next !== undefined ? `${say(next.amount)} ${symbol} more are free at ${instantText(next.at)}` : "",
   }

@@ -60,8 +60,9 @@ const calm: HealthFacts = {
   crashes: [],
 }
 
-const intent = (state: string, more: Partial<View["intents"][number]> = {}): View["intents"][number] => ({
-  id: "",
+type Intent = View["intents"][number]
+const intent = (state: Intent["state"], more: Partial<Intent> = {}): Intent => ({
+  id: "" as Intent["id"],
   short: "a1vh",
   state,
   open: true,

@@ -4,7 +4,8 @@ import { ageText, ruleWord, visibleLines } from "../../domain/text.ts"
 import type { Explanation } from "../../rules/explain/explain.ts"
 import type { SeenCondition } from "../../rules/explain/explainAlert.ts"
 import type { AlertAnswer, NotifyAnswer, RuleAnswer } from "../explanationOf.ts"
-import type { AccountView, AlertView, GatewayView, IntentView, PolicyView, RuleView, View } from "../View.ts"
+import type { AlertView, GatewayView, IntentView, View } from "../View.ts"
+import type { RuleView } from "../views.ts"
 
 /** The browser's own names that the page uses; the program's type libraries are Node's. */
 declare const document: {
@@ -26,7 +27,7 @@ const unbroken = (text: string) =>
     .split(/((?<= )--?[a-z][a-z-]*|\b\d[\d.,]* (?:s|min|h|d)\b)/)
     .map((part, i) => (i % 2 === 0 ? part : html`<span class="figure">${part}</span>`))
 
-const Bar = (a: AccountView) => html`
+const Bar = (a: View["accounts"][number]) => html`
   <svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label=${`${a.party} ${a.balance}`}>
     <rect class="track" x="0" y="4" width="100" height="4" />
     <rect class="soon" x="0" y="4" width=${a.shareSoon * 100} height="4" />
@@ -34,7 +35,7 @@ const Bar = (a: AccountView) => html`
     ${a.levels.map((l) => html`<rect class=${`tick ${l.name}${l.trial ? " trial" : ""}`} x=${l.share * 100 - 0.2} y="0" width="0.5" height="12" />`)}
   </svg>`
 
-const Account = (a: AccountView) => html`
+const Account = (a: View["accounts"][number]) => html`
   <div class=${a.inBand === false ? "account out" : "account"}>
     <div class="name">${a.party} <small>${a.asset}</small>${a.inBand === false ? html`<b> out of band</b>` : ""}</div>
     <div class="figure">${a.balance}</div>
@@ -173,7 +174,7 @@ const RecentAlert = (a: AlertView) => html`
     <td class="detail"><b>${a.subject}</b> ${unbroken(a.detail)}${a.waiting === 0 ? "" : html` <small>${a.waiting} ${a.waiting === 1 ? "receiver has" : "receivers have"} not taken it</small>`}</td>
   </tr>`
 
-const Policy = (p: PolicyView) => html`
+const Policy = (p: View["policy"][number]) => html`
   <li>${p.text}
     <div class="meter"><i class=${p.share >= 1 ? "full" : ""} style=${{ width: `${Math.min(100, p.share * 100)}%` }}></i></div>
     <small>${p.used} of ${p.limit} and ${p.transfers} transfers in 24 h${p.free === "" ? "" : `; ${p.free}`}</small></li>`

@@ -1,7 +1,7 @@
 import { timeText } from "../../domain/Time.ts"
 
 /** Difference between our clock and the newest trusted block; they alone do not show which one is wrong. */
-export interface ClockGap {
+interface ClockGap {
   readonly kind: "unknown" | "behind" | "ahead"
   /** The same words for as long as it lasts. */
   readonly detail: string
