@@ -150,8 +150,12 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
   return { rebased: subject, rows, symbol: pin?.symbol, decimals: pin?.decimals, accounts }
 })
 
-/** How a person ends the payment: an unsigned one waits for equal balances, and would wait forever. */
+/** How a person ends the payment: a manual one, or an unsigned one that waits for equal balances, never ends alone. */
 const endOf = Effect.fnUntraced(function* (intent: Intent) {
+  if (intent.state === "manual") {
+    const resolve = `"cofferer intents resolve ${shortId(intent.id)} --reason TEXT"`
+    return `compare the ledger, then ${resolve}, with --executed TXHASH or --never-executed: wait for its end`
+  }
   if (!isUnsigned(intent)) return "wait for its end"
   const verb = (yield* (yield* Outbox).attempts(intent.id)).length === 0 ? "cancel" : "abandon"
   return `"cofferer intents ${verb} ${shortId(intent.id)} --reason TEXT" ends it: wait for its end`

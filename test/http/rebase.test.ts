@@ -9,13 +9,16 @@ import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
 import { verifyStore } from "../../src/store/journal/verifyStore.ts"
+import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { bob, type FlowSetup, flow, paid, pass, reason, round, states } from "../support/Flow.ts"
 import { type Manner, rewritten } from "../support/Fronts.ts"
+import { newestIntent } from "../support/Intents.ts"
 import { behind, pow } from "../support/LoneLiar.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 
 const setup: FlowSetup = { network: { reconcile: "1s" }, scenario: pow(20) }
 const unpaying = new Set(["decide", "submit", "confirm"])
+const unconfirmed = new Set(["confirm"])
 /** One answer, or more, has a row of bob that is on no ledger: he seems to have plenty. */
 const plentyOnce = (assetId: string = usdt, answers = 1): Manner => {
   let told = 0
@@ -91,6 +94,11 @@ describe("an account's history read anew", () => {
       const remedy = "remedy" in refused ? refused.remedy : ""
       assert.match(remedy, /^"cofferer intents cancel \w+ --reason TEXT" ends it/, "it may wait for rows that agree")
       const before = yield* heldByBob
+      for (let i = 0; i < 20 && (yield* states)[0] !== "in_flight"; i++) yield* round(options, sandbox, unconfirmed)
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, unconfirmed)
+      yield* (yield* Outbox).move(yield* newestIntent, "manual", { detail: "nothing shows its end" })
+      const manual = yield* rebase(treasury)
+      assert.match("remedy" in manual ? manual.remedy : "", /"cofferer intents resolve \w+ --reason TEXT", with --exec/)
       for (let i = 0; i < 20 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, sandbox)
       assert.deepStrictEqual(yield* states, ["confirmed"])
       yield* round(options, sandbox)
