@@ -12,7 +12,7 @@ import { Controls } from "../../src/store/controls/Controls.ts"
 import { StoreError } from "../../src/store/database/StoreError.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alertRows } from "../support/alertRows.ts"
-import { type FlowServices, flow } from "../support/Flow.ts"
+import { type FlowBody, type FlowServices, flow } from "../support/Flow.ts"
 import { rounds, ruleState } from "../support/Intents.ts"
 import { type Body, effectOf } from "../support/it.ts"
 import { wageAt, wages } from "../support/LoneLiar.ts"
@@ -27,41 +27,54 @@ const pause = Effect.flatMap(Controls, (controls) =>
 )
 const resume = Effect.flatMap(Controls, (controls) => controls.resume({ scope, reason: "looked", author: "ana" }))
 
+/** A treasury whose rule `wage` has this plan. */
+const planned = (cron: string, use: FlowBody) => flow(use, { rules: [wageAt(cron)] })
+
+/** Puts the file in force with parts of it replaced. */
+const changed = Effect.fnUntraced(function* (
+  { treasury: { document, rules } }: DaemonOptions,
+  ...changes: ReadonlyArray<readonly [from: string, to: string]>
+) {
+  const value: unknown = JSON.parse(
+    changes.reduce((text, [from, to]) => text.replace(from, to), JSON.stringify(document.value)),
+  )
+  const next = { treasury: yield* treasuryOf({ ...document, value }), mode: "live" as const }
+  yield* (yield* ConfigInForce).replace(next, writeAtomically(putInForce(next, { detail: "changed" }, rules)))
+  return next
+})
+
 describe("a planned payment that is held before it is decided", () => {
   it.effect("calls people once late and each day, then is paid once", () =>
-    flow(
-      function* (options, sandbox) {
-        yield* rounds(options, sandbox, 3)
-        yield* pause
-        yield* TestClock.adjust("58 minutes")
-        yield* rounds(options, sandbox, 3)
-        yield* TestClock.adjust("2 minutes")
-        yield* rounds(options, sandbox, 3)
-        assert.deepStrictEqual(yield* told, [], "it is not late yet")
-        yield* TestClock.adjust("1 minute")
-        yield* rounds(options, sandbox, 3)
-        const [alert, ...others] = yield* told
-        assert.match(
-          alert ?? "",
-          /^ticket 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: it is held \(paused \(rule:wage\) by \S+: looks at it/,
-        )
-        assert.deepStrictEqual(others, [], "told once")
-        yield* TestClock.adjust("23 hours")
-        yield* rounds(options, sandbox, 3)
-        assert.lengthOf(yield* told, 1)
-        yield* TestClock.adjust("1 hour")
-        yield* rounds(options, sandbox, 3)
-        assert.lengthOf(yield* told, 2, "and the day after")
-        yield* resume
-        yield* rounds(options, sandbox, 12)
-        assert.deepStrictEqual(yield* wages, ["confirmed"])
-        assert.match(
-          (yield* told).slice(2).join("; "),
-          /^info 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is held no longer: it is decided[^;]*$/,
-        )
-      },
-      { rules: [wageAt("1 8 15 * *")] },
-    ),
+    planned("1 8 15 * *", function* (options, sandbox) {
+      yield* rounds(options, sandbox, 3)
+      yield* pause
+      yield* TestClock.adjust("58 minutes")
+      yield* rounds(options, sandbox, 3)
+      yield* TestClock.adjust("2 minutes")
+      yield* rounds(options, sandbox, 3)
+      assert.deepStrictEqual(yield* told, [], "it is not late yet")
+      yield* TestClock.adjust("1 minute")
+      yield* rounds(options, sandbox, 3)
+      const [alert, ...others] = yield* told
+      assert.match(
+        alert ?? "",
+        /^ticket 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: it is held \(paused \(rule:wage\) by \S+: looks at it/,
+      )
+      assert.deepStrictEqual(others, [], "told once")
+      yield* TestClock.adjust("23 hours")
+      yield* rounds(options, sandbox, 3)
+      assert.lengthOf(yield* told, 1)
+      yield* TestClock.adjust("1 hour")
+      yield* rounds(options, sandbox, 3)
+      assert.lengthOf(yield* told, 2, "and the day after")
+      yield* resume
+      yield* rounds(options, sandbox, 12)
+      assert.deepStrictEqual(yield* wages, ["confirmed"])
+      assert.match(
+        (yield* told).slice(2).join("; "),
+        /^info 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is held no longer: it is decided[^;]*$/,
+      )
+    }),
   )
 
   it.effect("calls people where its payer cannot give so much", () =>
@@ -83,59 +96,53 @@ describe("a planned payment that is held before it is decided", () => {
 
 describe("a planned payment whose decision the database takes back", () => {
   it.effect("is decided again", () =>
-    flow(
-      function* (options, sandbox) {
-        yield* rounds(options, sandbox, 3)
-        yield* TestClock.adjust("1 minute")
-        const states = yield* RuleStates
-        const cause = new SqlError.SqlError({
-          reason: new SqlError.ConnectionError({ cause: new Error("gone"), message: "gone", operation: "query" }),
-        })
-        let lost = 0
-        const save = (...args: Parameters<typeof states.save>) =>
-          Effect.tap(states.save(...args), () =>
-            args[0].state === "acting" && lost++ === 0
-              ? Effect.fail(new StoreError({ operation: "a", cause }))
-              : Effect.void,
-          )
-        yield* Effect.provideService(rounds(options, sandbox, 3), RuleStates, RuleStates.of({ ...states, save }))
-        assert.isAtLeast(lost, 1)
-        yield* rounds(options, sandbox, 9)
-        assert.deepStrictEqual(yield* wages, ["confirmed"])
-      },
-      { rules: [wageAt("1 8 15 * *")] },
-    ),
+    planned("1 8 15 * *", function* (options, sandbox) {
+      yield* rounds(options, sandbox, 3)
+      yield* TestClock.adjust("1 minute")
+      const states = yield* RuleStates
+      const cause = new SqlError.SqlError({
+        reason: new SqlError.ConnectionError({ cause: new Error("gone"), message: "gone", operation: "query" }),
+      })
+      let lost = 0
+      const save = (...args: Parameters<typeof states.save>) =>
+        Effect.tap(states.save(...args), () =>
+          args[0].state === "acting" && lost++ === 0
+            ? Effect.fail(new StoreError({ operation: "a", cause }))
+            : Effect.void,
+        )
+      yield* Effect.provideService(rounds(options, sandbox, 3), RuleStates, RuleStates.of({ ...states, save }))
+      assert.isAtLeast(lost, 1)
+      yield* rounds(options, sandbox, 9)
+      assert.deepStrictEqual(yield* wages, ["confirmed"])
+    }),
   )
 })
 
 describe("a planned payment that is signed after the next planned time", () => {
   it.effect("stands for that time too, in what is decided and in what is explained", () =>
-    flow(
-      function* (options, sandbox) {
-        const explained = Effect.map(explanationOf(options, { name: "wage", at: undefined }), (answer) =>
-          "about" in answer && answer.about === "rule" ? answer.subjects.map(({ sentence }) => sentence).join() : "",
-        )
-        yield* rounds(options, sandbox, 3)
-        yield* TestClock.adjust("1 minute")
-        yield* rounds(options, sandbox, 3, new Set(["submit"]))
-        yield* TestClock.adjust("2 minutes")
-        yield* rounds(options, sandbox, 3, new Set(["decide"]))
-        for (let i = 0; i < 9 && (yield* wages)[0] !== "confirmed"; i++)
-          yield* rounds(options, sandbox, 1, new Set(["decide"]))
-        assert.deepStrictEqual(yield* wages, ["confirmed"])
-        assert.match(yield* explained, /holds: not due, a later payment covers it$/)
-        assert.deepStrictEqual(yield* told, [])
-        yield* rounds(options, sandbox, 9)
-        assert.deepStrictEqual(yield* wages, ["confirmed"])
-        const [ticket, ...others] = yield* told
-        assert.match(
-          ticket ?? "",
-          /^ticket 30\.00\S* USDT .* planned for 2027-01-15T08:03Z is not paid: .*"cofferer submit"/,
-        )
-        assert.deepStrictEqual(others, [])
-      },
-      { rules: [wageAt("1,3 8 15 * *")] },
-    ),
+    planned("1,3 8 15 * *", function* (options, sandbox) {
+      const explained = Effect.map(explanationOf(options, { name: "wage", at: undefined }), (answer) =>
+        "about" in answer && answer.about === "rule" ? answer.subjects.map(({ sentence }) => sentence).join() : "",
+      )
+      yield* rounds(options, sandbox, 3)
+      yield* TestClock.adjust("1 minute")
+      yield* rounds(options, sandbox, 3, new Set(["submit"]))
+      yield* TestClock.adjust("2 minutes")
+      yield* rounds(options, sandbox, 3, new Set(["decide"]))
+      for (let i = 0; i < 9 && (yield* wages)[0] !== "confirmed"; i++)
+        yield* rounds(options, sandbox, 1, new Set(["decide"]))
+      assert.deepStrictEqual(yield* wages, ["confirmed"])
+      assert.match(yield* explained, /holds: not due, a later payment covers it$/)
+      assert.deepStrictEqual(yield* told, [])
+      yield* rounds(options, sandbox, 9)
+      assert.deepStrictEqual(yield* wages, ["confirmed"])
+      const [ticket, ...others] = yield* told
+      assert.match(
+        ticket ?? "",
+        /^ticket 30\.00\S* USDT .* planned for 2027-01-15T08:03Z is not paid: .*"cofferer submit"/,
+      )
+      assert.deepStrictEqual(others, [])
+    }),
   )
 })
 
@@ -143,78 +150,60 @@ describe("a planned payment of a new rule, before which no block was read", () =
   const blind = new Set(["poll", "compare", "reconcile", "submit", "confirm"])
 
   it.effect("is told of also where something else holds the rule by then", () =>
-    flow(
-      function* (options, sandbox) {
-        yield* rounds(options, sandbox, 2, blind)
-        yield* TestClock.adjust("5 minutes")
-        yield* pause
-        yield* rounds(options, sandbox, 2, blind)
-        yield* resume
-        yield* rounds(options, sandbox, 6)
-        assert.deepStrictEqual(yield* wages, [])
-        const [alert, ...others] = yield* told
-        assert.match(alert ?? "", /^ticket .* planned for 2027-01-15T08:01Z is not paid: no block was read/)
-        assert.deepStrictEqual(others, [])
-      },
-      { rules: [wageAt("1 8 15 * *")] },
-    ),
+    planned("1 8 15 * *", function* (options, sandbox) {
+      yield* rounds(options, sandbox, 2, blind)
+      yield* TestClock.adjust("5 minutes")
+      yield* pause
+      yield* rounds(options, sandbox, 2, blind)
+      yield* resume
+      yield* rounds(options, sandbox, 6)
+      assert.deepStrictEqual(yield* wages, [])
+      const [alert, ...others] = yield* told
+      assert.match(alert ?? "", /^ticket .* planned for 2027-01-15T08:01Z is not paid: no block was read/)
+      assert.deepStrictEqual(others, [])
+    }),
   )
 
   it.effect("is told of where the rule gets another plan before a block is read", () =>
-    flow(
-      function* (options, sandbox) {
-        yield* rounds(options, sandbox, 2, blind)
-        yield* TestClock.adjust("5 minutes")
-        yield* rounds(options, sandbox, 2, blind)
-        const { document, rules } = options.treasury
-        const value: unknown = JSON.parse(JSON.stringify(document.value).replace('"1 8 15 * *"', '"20 8 15 * *"'))
-        const next = { treasury: yield* treasuryOf({ ...document, value }), mode: "live" as const }
-        yield* (yield* ConfigInForce).replace(next, writeAtomically(putInForce(next, { detail: "later" }, rules)))
-        const after = { ...options, treasury: next.treasury }
-        yield* Effect.provideService(rounds(after, sandbox, 6), CycleConfig, next)
-        assert.deepStrictEqual(yield* wages, [])
-        const [alert, ...others] = yield* told
-        assert.match(
-          alert ?? "",
-          /^ticket eve\/USDT .*planned for 2027-01-15T08:01Z, and not decided.*"cofferer submit"/,
-        )
-        assert.deepStrictEqual(others, [])
-      },
-      { rules: [wageAt("1 8 15 * *")] },
-    ),
+    planned("1 8 15 * *", function* (options, sandbox) {
+      yield* rounds(options, sandbox, 2, blind)
+      yield* TestClock.adjust("5 minutes")
+      yield* rounds(options, sandbox, 2, blind)
+      const next = yield* changed(options, ['"1 8 15 * *"', '"20 8 15 * *"'])
+      const after = { ...options, treasury: next.treasury }
+      yield* Effect.provideService(rounds(after, sandbox, 6), CycleConfig, next)
+      assert.deepStrictEqual(yield* wages, [])
+      const [alert, ...others] = yield* told
+      assert.match(alert ?? "", /^ticket eve\/USDT .*planned for 2027-01-15T08:01Z, and not decided.*"cofferer submit"/)
+      assert.deepStrictEqual(others, [])
+    }),
   )
 
   it.effect("is not owed, and alerts are sent once blocks are read", () =>
-    flow(
-      function* (options, sandbox) {
-        yield* rounds(options, sandbox, 2, blind)
-        yield* TestClock.adjust("10 minutes")
-        yield* rounds(options, sandbox, 2, blind)
-        assert.deepStrictEqual(yield* told, [])
-        yield* rounds(options, sandbox, 6)
-        assert.deepStrictEqual(yield* wages, [])
-        const [alert, ...others] = yield* told
-        assert.match(
-          alert ?? "",
-          /^ticket 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: no block was read/,
-        )
-        assert.match(alert ?? "", /"cofferer submit"/)
-        assert.deepStrictEqual(others, [])
-      },
-      { rules: [wageAt("1 8 15 * *")] },
-    ),
+    planned("1 8 15 * *", function* (options, sandbox) {
+      yield* rounds(options, sandbox, 2, blind)
+      yield* TestClock.adjust("10 minutes")
+      yield* rounds(options, sandbox, 2, blind)
+      assert.deepStrictEqual(yield* told, [])
+      yield* rounds(options, sandbox, 6)
+      assert.deepStrictEqual(yield* wages, [])
+      const [alert, ...others] = yield* told
+      assert.match(
+        alert ?? "",
+        /^ticket 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: no block was read/,
+      )
+      assert.match(alert ?? "", /"cofferer submit"/)
+      assert.deepStrictEqual(others, [])
+    }),
   )
 
   it.effect("says nothing where nothing was planned meanwhile", () =>
-    flow(
-      function* (options, sandbox) {
-        yield* rounds(options, sandbox, 2, blind)
-        yield* TestClock.adjust("10 minutes")
-        yield* rounds(options, sandbox, 6)
-        assert.deepStrictEqual(yield* told, [])
-      },
-      { rules: [wageAt("1 9 15 * *")] },
-    ),
+    planned("1 9 15 * *", function* (options, sandbox) {
+      yield* rounds(options, sandbox, 2, blind)
+      yield* TestClock.adjust("10 minutes")
+      yield* rounds(options, sandbox, 6)
+      assert.deepStrictEqual(yield* told, [])
+    }),
   )
 })
 
@@ -226,10 +215,7 @@ describe("a planned payment of a rule that comes into force just before its time
         yield* rounds(options, sandbox, 3)
         yield* TestClock.setTime(early - 3_000)
         yield* rounds(options, sandbox, 3)
-        const { document, rules } = options.treasury
-        const value: unknown = JSON.parse(JSON.stringify(document.value).replace('"name":"old"', '"name":"wage"'))
-        const next = { treasury: yield* treasuryOf({ ...document, value }), mode: "live" as const }
-        yield* (yield* ConfigInForce).replace(next, writeAtomically(putInForce(next, { detail: "new" }, rules)))
+        const next = yield* changed(options, ['"name":"old"', '"name":"wage"'])
         yield* Effect.provideService(rounds({ ...options, treasury: next.treasury }, sandbox, 9), CycleConfig, next)
         assert.deepStrictEqual(yield* wages, ["confirmed"])
       },
@@ -246,10 +232,7 @@ describe("a planned payment that was due and held while its rule was on trial", 
         yield* pause
         yield* TestClock.adjust("1 minute")
         yield* rounds(options, sandbox, 3)
-        const { document, rules } = options.treasury
-        const value: unknown = JSON.parse(JSON.stringify(document.value).replace(',"mode":"shadow"', ""))
-        const next = { treasury: yield* treasuryOf({ ...document, value }), mode: "live" as const }
-        yield* (yield* ConfigInForce).replace(next, writeAtomically(putInForce(next, { detail: "it pays" }, rules)))
+        const next = yield* changed(options, [',"mode":"shadow"', ""])
         yield* resume
         const paying = { ...options, treasury: next.treasury }
         yield* Effect.provideService(rounds(paying, sandbox, 9), CycleConfig, next)
@@ -270,13 +253,8 @@ describe("a plan that comes into force while our clock is hours ahead", () => {
   const noon = wageAt("0 12 15 * *")
 
   /** The rule has the plan of 08:20 from now on. */
-  const replanned = Effect.fnUntraced(function* ({ treasury: { document, rules } }: DaemonOptions) {
-    const text = JSON.stringify(document.value).replace('"0 12 15 * *"', '"20 8 15 * *"')
-    const value: unknown = JSON.parse(text.replace('"name":"old"', '"name":"wage"'))
-    const next = { treasury: yield* treasuryOf({ ...document, value }), mode: "live" as const }
-    yield* (yield* ConfigInForce).replace(next, writeAtomically(putInForce(next, { detail: "another plan" }, rules)))
-    return next
-  })
+  const replanned = (options: DaemonOptions) =>
+    changed(options, ['"0 12 15 * *"', '"20 8 15 * *"'], ['"name":"old"', '"name":"wage"'])
 
   /** It is 08:00 and the clock says 11:00 as the plan becomes 08:20; the clock is put right at each of these times. */
   const misclocked = (before: Fields, rightAt: ReadonlyArray<number>, judge: Body<[], FlowServices>) =>
