@@ -43,95 +43,90 @@ export interface LedgerNode {
 }
 
 /** Runs a chain; each change is saved to its file. */
-export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNode> =>
-  Effect.gen(function* () {
-    const lock = yield* Semaphore.make(1)
-    const failure = yield* Deferred.make<never, SandboxError>()
-    const stopped = yield* Deferred.make<void>()
+export const makeNode = Effect.fnUntraced(function* (chain: Chain, file: LedgerFile): Effect.fn.Return<LedgerNode> {
+  const lock = yield* Semaphore.make(1)
+  const failure = yield* Deferred.make<never, SandboxError>()
+  const stopped = yield* Deferred.make<void>()
 
-    const alone = <A>(work: Effect.Effect<A, SandboxError>): Effect.Effect<A, SandboxError> =>
-      lock.withPermits(1)(Effect.suspend(() => (Deferred.isDoneUnsafe(failure) ? Deferred.await(failure) : work)))
-    // The memory is ahead of the disk while a change is written: a failed write must be the last thing that happens.
-    const change = <A>(work: Effect.Effect<A, SandboxError>): Effect.Effect<A, SandboxError> =>
-      alone(Effect.uninterruptible(Effect.tapCause(work, (cause) => Deferred.failCause(failure, cause))))
+  const alone = <A>(work: Effect.Effect<A, SandboxError>): Effect.Effect<A, SandboxError> =>
+    lock.withPermits(1)(Effect.suspend(() => (Deferred.isDoneUnsafe(failure) ? Deferred.await(failure) : work)))
+  // The memory is ahead of the disk while a change is written: a failed write must be the last thing that happens.
+  const change = <A>(work: Effect.Effect<A, SandboxError>): Effect.Effect<A, SandboxError> =>
+    alone(Effect.uninterruptible(Effect.tapCause(work, (cause) => Deferred.failCause(failure, cause))))
 
-    rememberMoment(chain, hashesMax)
-    const unsaved: Array<Tx> = []
-    const saveAccepted = Effect.suspend(() =>
-      unsaved.length === 0 ? Effect.void : file.saveAccepted(unsaved.splice(0)),
-    )
-    // Requests of one turn of the event loop share a commit: the disk's answer costs more than all the rest.
-    const submit = Effect.fn("LedgerNode.submit")((bytes: Uint8Array, view?: (chain: Chain) => Chain) =>
-      Effect.gen(function* () {
-        const said = yield* alone(Effect.sync(() => submitTo(view === undefined ? chain : view(chain), unsaved, bytes)))
-        if (said._tag === "Turned" || said.code !== codes.ok) return said
-        yield* Effect.yieldNow
-        yield* change(saveAccepted)
-        return said
-      }),
-    )
-    const stepBlock = change(
-      Effect.gen(function* () {
-        for (const bytes of takeLate(chain)) submitTo(chain, unsaved, bytes)
-        yield* saveAccepted
-        const lost = loseMempool(chain)
-        const delta = produceBlock(chain, yield* Clock.currentTimeMillis)
-        yield* file.saveBlock(chain, { ...delta, gone: [...lost, ...delta.gone] })
-        rememberMoment(chain, hashesMax)
-        for (const fault of delta.armed) yield* Effect.logInfo("sandbox fault armed", { fault: describeFault(fault) })
-      }),
-    ).pipe(Effect.withSpan("LedgerNode.stepBlock"))
-    return {
-      read: (query) => alone(Effect.sync(() => query(chain))),
-      submit,
-      stepBlock,
-      armFault: (spec) =>
-        change(
-          Effect.gen(function* () {
-            const millis = yield* Clock.currentTimeMillis
-            const fault = arm(chain.faults, spec, { millis, height: chain.height })
-            settle(chain)
-            yield* file.saveState(chain)
-            yield* Effect.logInfo("sandbox fault armed", { fault: describeFault(fault) })
-            return fault
-          }),
-        ),
-      disarmFault: (id) =>
-        change(
-          Effect.suspend(() => {
-            const gone = disarm(chain.faults, id)
-            return Effect.as(file.saveState(chain), gone)
-          }),
-        ),
-      faultsFor: (operation) =>
-        Effect.suspend(() =>
-          chain.faults.armed.length === 0
-            ? Effect.succeed([])
-            : Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => {
-                const at = { isMeant: isMeantFor(operation), seed: chain.scenario.seed, nowMillis }
-                return alone(Effect.sync(() => hitsOf(chain.faults, at)))
-              }),
-        ),
-      spendFault: (fault) =>
-        change(
-          Effect.suspend(() => {
-            if (!chain.faults.armed.includes(fault)) return Effect.succeed(false)
-            spend(chain.faults, fault)
-            return Effect.as(file.saveState(chain), true)
-          }),
-        ),
-      alterFaults: (work) =>
-        change(
-          Effect.suspend(() => {
-            work(chain)
-            return file.saveState(chain)
-          }),
-        ),
-      stop: Deferred.succeed(stopped, undefined),
-      stopped: Deferred.await(stopped),
-      broken: Deferred.await(failure),
-    }
+  rememberMoment(chain, hashesMax)
+  const unsaved: Array<Tx> = []
+  const saveAccepted = Effect.suspend(() => (unsaved.length === 0 ? Effect.void : file.saveAccepted(unsaved.splice(0))))
+  // Requests of one turn of the event loop share a commit: the disk's answer costs more than all the rest.
+  const submit = Effect.fn("LedgerNode.submit")(function* (bytes: Uint8Array, view?: (chain: Chain) => Chain) {
+    const said = yield* alone(Effect.sync(() => submitTo(view === undefined ? chain : view(chain), unsaved, bytes)))
+    if (said._tag === "Turned" || said.code !== codes.ok) return said
+    yield* Effect.yieldNow
+    yield* change(saveAccepted)
+    return said
   })
+  const stepBlock = change(
+    Effect.gen(function* () {
+      for (const bytes of takeLate(chain)) submitTo(chain, unsaved, bytes)
+      yield* saveAccepted
+      const lost = loseMempool(chain)
+      const delta = produceBlock(chain, yield* Clock.currentTimeMillis)
+      yield* file.saveBlock(chain, { ...delta, gone: [...lost, ...delta.gone] })
+      rememberMoment(chain, hashesMax)
+      for (const fault of delta.armed) yield* Effect.logInfo("sandbox fault armed", { fault: describeFault(fault) })
+    }),
+  ).pipe(Effect.withSpan("LedgerNode.stepBlock"))
+  return {
+    read: (query) => alone(Effect.sync(() => query(chain))),
+    submit,
+    stepBlock,
+    armFault: (spec) =>
+      change(
+        Effect.gen(function* () {
+          const millis = yield* Clock.currentTimeMillis
+          const fault = arm(chain.faults, spec, { millis, height: chain.height })
+          settle(chain)
+          yield* file.saveState(chain)
+          yield* Effect.logInfo("sandbox fault armed", { fault: describeFault(fault) })
+          return fault
+        }),
+      ),
+    disarmFault: (id) =>
+      change(
+        Effect.suspend(() => {
+          const gone = disarm(chain.faults, id)
+          return Effect.as(file.saveState(chain), gone)
+        }),
+      ),
+    faultsFor: (operation) =>
+      Effect.suspend(() =>
+        chain.faults.armed.length === 0
+          ? Effect.succeed([])
+          : Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => {
+              const at = { isMeant: isMeantFor(operation), seed: chain.scenario.seed, nowMillis }
+              return alone(Effect.sync(() => hitsOf(chain.faults, at)))
+            }),
+      ),
+    spendFault: (fault) =>
+      change(
+        Effect.suspend(() => {
+          if (!chain.faults.armed.includes(fault)) return Effect.succeed(false)
+          spend(chain.faults, fault)
+          return Effect.as(file.saveState(chain), true)
+        }),
+      ),
+    alterFaults: (work) =>
+      change(
+        Effect.suspend(() => {
+          work(chain)
+          return file.saveState(chain)
+        }),
+      ),
+    stop: Deferred.succeed(stopped, undefined),
+    stopped: Deferred.await(stopped),
+    broken: Deferred.await(failure),
+  }
+})
 
 /** Checks bytes. Accepted ones go into the mempool and into `unsaved`. */
 const submitTo = (chain: Chain, unsaved: Array<Tx>, bytes: Uint8Array): Submission => {

@@ -46,31 +46,21 @@ const naming = ["parties", "assets"].map((key) => ["sandbox", key])
 const instead = { seed: parsePlaced("", "unknown").tree }
 
 /** Reads the `sandbox:` key of a configuration. All problems are reported, each with its line and a remedy. */
-export const decodeScenario = (whole: YamlDocument, chainId: string): Effect.Effect<Scenario, ConfigError> =>
-  Effect.andThen(
-    needSection(whole),
-    Effect.suspend(() => {
-      const {
-        value: raw,
-        document,
-        ...decoded
-      } = decodeParts(ScenarioText, whole, { under: ["sandbox"], naming, instead })
-      if (raw === undefined) return Effect.fail(inOrder(decoded.problems))
-      const found: Array<Problem> = []
-      const listen = raw.listen ?? gatewayOf(document) ?? "127.0.0.1:3008"
-      const scenario = build({ ...raw, listen }, chainId, (path, message, remedy) => {
-        found.push(document.problem(["sandbox", ...path], message, remedy))
-      })
-      const problems = [...decoded.problems, ...found.filter((problem) => !decoded.isConsequence(problem))]
-      return problems.length > 0 ? Effect.fail(inOrder(problems)) : Effect.succeed(scenario)
-    }),
-  )
-
-const needSection = (document: YamlDocument): Effect.Effect<void, ConfigError> => {
-  if ((document.value as { readonly sandbox?: unknown } | null)?.sandbox !== undefined) return Effect.void
-  const remedy = "add sandbox: { seed: any-text, parties: [...], assets: [...] }, as config/sandbox.yaml has it"
-  return Effect.fail(new ConfigError({ problems: [document.problem([], "sandbox is missing", remedy)] }))
-}
+export const decodeScenario = Effect.fnUntraced(function* (whole: YamlDocument, chainId: string) {
+  if ((whole.value as { readonly sandbox?: unknown } | null)?.sandbox === undefined) {
+    const remedy = "add sandbox: { seed: any-text, parties: [...], assets: [...] }, as config/sandbox.yaml has it"
+    return yield* new ConfigError({ problems: [whole.problem([], "sandbox is missing", remedy)] })
+  }
+  const { value: raw, document, ...decoded } = decodeParts(ScenarioText, whole, { under: ["sandbox"], naming, instead })
+  if (raw === undefined) return yield* inOrder(decoded.problems)
+  const found: Array<Problem> = []
+  const listen = raw.listen ?? gatewayOf(document) ?? "127.0.0.1:3008"
+  const scenario = build({ ...raw, listen }, chainId, (path, message, remedy) => {
+    found.push(document.problem(["sandbox", ...path], message, remedy))
+  })
+  const problems = [...decoded.problems, ...found.filter((problem) => !decoded.isConsequence(problem))]
+  return problems.length > 0 ? yield* inOrder(problems) : scenario
+})
 
 /** Host and port of the file's first gateway on this machine. */
 const gatewayOf = ({ value }: YamlDocument): string | undefined => {

@@ -21,17 +21,15 @@ import { checkWork } from "./ReplayGuard.ts"
 import { checkTransfer } from "./Transfers.ts"
 
 /** Faults of a transaction by property; printed sorted, as the network does: "tx.version (is required)". */
-type Complaints = Map<string, Array<string>>
+type Complaints = Array<readonly [property: string, text: string]>
 
 const complain = (complaints: Complaints, property: string, text: string): void => {
-  const texts = complaints.get(property)
-  if (texts === undefined) complaints.set(property, [text])
-  else texts.push(text)
+  complaints.push([property, text])
 }
 
 const printComplaints = (complaints: Complaints): string =>
-  [...complaints]
-    .map(([property, texts]) => `${property} (${texts.join(", ")})`)
+  [...Map.groupBy(complaints, ([property]) => property)]
+    .map(([property, own]) => `${property} (${own.map(([, text]) => text).join(", ")})`)
     .sort()
     .join(", ")
 
@@ -72,9 +70,9 @@ export const checkStatic = (
     return fault("tx.input_data", "couldn't unmarshall input data: proto: cannot parse invalid wire-format data")
   }
   const complaints = checkCommand(data)
-  if (complaints.size > 0) return Result.fail(printComplaints(complaints))
+  if (complaints.length > 0) return Result.fail(printComplaints(complaints))
   const signature = checkSignature(wire, { pubKey, digest: signingDigest(bare, chainId) })
-  if (signature.size > 0) return Result.fail(printComplaints(signature))
+  if (signature.length > 0) return Result.fail(printComplaints(signature))
   return Result.succeed({
     bytes,
     hash: txHash(bytes),
@@ -100,7 +98,7 @@ const checkSignature = (
   wire: Transaction,
   expected: { readonly pubKey: string; readonly digest: Uint8Array },
 ): Complaints => {
-  const complaints: Complaints = new Map()
+  const complaints: Complaints = []
   const { signature } = wire
   if (signature === undefined) {
     complain(complaints, "tx.signature", "is required")
@@ -114,7 +112,7 @@ const checkSignature = (
     complain(complaints, "tx.signature.algo", "unsupported algorithm")
     complain(complaints, "tx.signature.version", "unsupported algorithm")
   }
-  if (complaints.size === 0 && !verifySignature(expected.pubKey, expected.digest, signature.value)) {
+  if (complaints.length === 0 && !verifySignature(expected.pubKey, expected.digest, signature.value)) {
     complain(complaints, "tx.signature.value", "invalid signature")
   }
   return complaints
@@ -122,7 +120,7 @@ const checkSignature = (
 
 /** The rules that a command must keep whatever the state of the ledger is. */
 const checkCommand = (data: InputData): Complaints => {
-  const complaints: Complaints = new Map()
+  const complaints: Complaints = []
   if (data.nonce === 0n) complain(complaints, "tx.input_data.nonce", "must be positive")
   const { command } = data
   switch (command.case) {

@@ -166,7 +166,7 @@ export interface Route {
   readonly answer: (world: World, ask: RouteRequest) => Effect.Effect<HttpAnswer, RefusedRequest | SandboxError>
 }
 
-type Answering = (world: World, ask: RouteRequest) => Effect.fn.Return<HttpAnswer, RefusedRequest | SandboxError>
+export type Answering = (world: World, ask: RouteRequest) => Effect.fn.Return<HttpAnswer, RefusedRequest | SandboxError>
 
 /** An operation of the network that reads. */
 export const reads = (operation: Operation, path: Route["path"], answer: Answering): Route => ({

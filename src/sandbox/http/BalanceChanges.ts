@@ -52,14 +52,9 @@ const checkRange = Effect.fnUntraced(function* (ask: {
 }) {
   const rule = ask.profile.dateRange
   if (rule === undefined) return
+  const kind = rule.status === 500 ? "Internal" : "InvalidArgument"
   const invalid = (inner: string) =>
-    refuseRequest(
-      nodeError(rule.status === 500 ? "Internal" : "InvalidArgument", {
-        code: 10_000,
-        message: "invalid date range",
-        inner,
-      }),
-    )
+    refuseRequest(nodeError(kind, { code: 10_000, message: "invalid date range", inner }))
   const { start, end } = ask
   if (start === undefined && end === undefined) return ask.hasCursor ? undefined : yield* invalid(rule.missing)
   for (const bound of [start, end]) {

@@ -11,19 +11,15 @@ export const submit: Route = {
   operation: "submit",
   method: "POST",
   path: "/transaction",
-  answer: (world, ask) =>
-    Effect.gen(function* () {
-      const bytes = yield* readTransaction(yield* ask.body)
-      if (bytes === undefined) return internal("proto: Marshal called with nil")
-      const said = yield* world.node.submit(bytes)
-      if (said._tag === "Turned") return internal(said.text)
-      const success = said.code === 0
-      const txHash = said.hash.toUpperCase()
-      return {
-        ...ok({ success, txHash, code: said.code, data: said.text, log: "", height: "0" }),
-        accepted: success,
-      }
-    }),
+  answer: Effect.fnUntraced(function* (world, ask) {
+    const bytes = yield* readTransaction(yield* ask.body)
+    if (bytes === undefined) return internal("proto: Marshal called with nil")
+    const said = yield* world.node.submit(bytes)
+    if (said._tag === "Turned") return internal(said.text)
+    const success = said.code === 0
+    const txHash = said.hash.toUpperCase()
+    return { ...ok({ success, txHash, code: said.code, data: said.text, log: "", height: "0" }), accepted: success }
+  }),
 }
 
 type Fields = Readonly<Record<string, unknown>>
