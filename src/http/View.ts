@@ -133,16 +133,6 @@ export interface Found extends Omit<ConditionView, "condition" | "name"> {
   readonly unreachable?: ReadonlyArray<string>
 }
 
-/** An account out of its band. */
-export interface OutOfBand {
-  /** "hot/USDT" */
-  readonly account: string
-  readonly balance: string
-  /** For how long, and how long its rules take to bring it back. */
-  readonly seconds: number
-  readonly cycleSeconds: number
-}
-
 /** One of the treasuries of a process, as the list shows it. */
 export interface TreasuryState {
   readonly name: string

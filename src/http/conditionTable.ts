@@ -10,7 +10,7 @@ import { bytesText } from "../store/database/DiskSpace.ts"
 import { signedAfter } from "../submitter/audit/quarantine.ts"
 import { clock, gatewayDown, isQuorumLost, wrongChain } from "./gatewayConditions.ts"
 import type { HealthFacts } from "./readFacts.ts"
-import type { Found, IntentView, OutOfBand, View } from "./View.ts"
+import type { Found, IntentView, View } from "./View.ts"
 import type { RuleView } from "./views.ts"
 
 /** A wrong answer of the network passes: it is bad once it lasts. */
@@ -221,7 +221,7 @@ export const conditionTable = {
       return `${account} ${balance} for ${timeText(Math.floor(seconds) * 1_000)}${why}`
     })
     // A slower rule that is held was alerted before, with its reason.
-    const isToldByRule = ({ account, cycleSeconds }: OutOfBand) =>
+    const isToldByRule = ({ account, cycleSeconds }: HealthFacts["outOfBand"][number]) =>
       !facts.muted.has("rule_held") && cycleSeconds * 1_000 >= heldMillis && heldBy(account) !== undefined
     const parts = long.filter((one) => !isToldByRule(one)).map(({ account }) => account)
     const isAlerted = parts.length === 0 || isStopped(facts)

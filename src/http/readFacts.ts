@@ -15,7 +15,7 @@ import { Outbox } from "../store/payments/Outbox.ts"
 import { passedMillis, quarantinedUntil } from "../submitter/audit/quarantine.ts"
 import { framings } from "../tx/Transaction.ts"
 import { refusedReload } from "./putInForce.ts"
-import type { OutOfBand, View } from "./View.ts"
+import type { View } from "./View.ts"
 
 /** Name of the setting with the start of a condition that is alerted. */
 export const troubleKey = (name: ConditionName): string => `health/${name}`
@@ -66,14 +66,12 @@ const cycleMillis = (rules: ReadonlyArray<PayingRule>, name: string): number => 
 export const readOutOfBand = Effect.fnUntraced(function* ({ rules }: Treasury, view: Accounts, now: number) {
   const before = yield* (yield* times).now
   const paying = rules.filter(isPaying)
-  return sinceOf(view, before, now).map(
-    ({ name, account, since }): OutOfBand => ({
-      account: name,
-      balance: account.balance,
-      seconds: (now - since) / 1_000,
-      cycleSeconds: cycleMillis(paying, name) / 1_000,
-    }),
-  )
+  return sinceOf(view, before, now).map(({ name, account, since }) => ({
+    account: name,
+    balance: account.balance,
+    seconds: (now - since) / 1_000,
+    cycleSeconds: cycleMillis(paying, name) / 1_000,
+  }))
 })
 
 /** Stores since when accounts are out of band. */
@@ -165,7 +163,7 @@ export const readFacts = Effect.fnUntraced(function* (
     undelivered: yield* readUndelivered(pending, now),
     /** Conditions whose alerts the configuration switches off. */
     muted: new Set<string>(muted) as ReadonlySet<string>,
-    outOfBand: (yield* readOutOfBand(treasury, view, now)) as ReadonlyArray<OutOfBand>,
+    outOfBand: yield* readOutOfBand(treasury, view, now),
     /** True if in the last 24 hours mempools decoded no wire form that was tried. */
     isUndecoded: isNeeded(view) && (yield* readUndecoded(treasury, now)),
     /** Ends of processes in the last 15 minutes that nobody requested. */
