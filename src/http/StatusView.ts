@@ -10,22 +10,21 @@ import { wrongClock } from "../rules/checks/wrongClock.ts"
 import { isPaying } from "../rules/Rule.ts"
 import type { Stray } from "../rules/saneHead.ts"
 import { AlertQueue } from "../store/alerts/AlertQueue.ts"
-import { type AlertRecord, listAlerts } from "../store/alerts/alertRecords.ts"
+import { listAlerts } from "../store/alerts/alertRecords.ts"
 import { makeTrouble, uncompared } from "../store/alerts/makeTrouble.ts"
 import { Observations } from "../store/balances/Observations.ts"
-import { Approvals } from "../store/controls/Approvals.ts"
 import { Controls } from "../store/controls/Controls.ts"
 import { Settings } from "../store/database/Settings.ts"
 import { Journal } from "../store/journal/Journal.ts"
 import { ChainState } from "../store/network/ChainState.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
 import { RuleStates } from "../store/rules/RuleStates.ts"
-import { CommandFlags, type PrintedFlags, withFlags } from "../telemetry/Logging.ts"
+import { CommandFlags, withFlags } from "../telemetry/Logging.ts"
 import { conditionsOf, headline } from "./conditionTable.ts"
 import { readFacts, troubleKey } from "./readFacts.ts"
 import { intentView } from "./stories.ts"
 import type { View } from "./View.ts"
-import { accountViews, limitViews, ruleViews } from "./views.ts"
+import { acceptedView, accountViews, alertView, gatewayViews, limitViews, pastView, ruleViews } from "./views.ts"
 
 const recentMax = 10
 
@@ -106,20 +105,6 @@ export const readView = Effect.fn("StatusView.view")(function* () {
   return { ...view, conditions, sentence: headline(conditions, view, today) }
 })
 
-const alertView = (
-  { at, state, ackedBy, pending, dead, ...alert }: AlertRecord,
-  flags: PrintedFlags,
-): View["alerts"][number] => ({
-  seq: alert.seq,
-  at: new Date(at).toISOString(),
-  severity: alert.severity,
-  subject: alert.subject,
-  detail: withFlags(alert.detail, flags),
-  state: alert.severity === "info" ? null : state,
-  ackedBy,
-  waiting: pending + dead,
-})
-
 const readingsOf = (known: ReadonlyArray<GatewayHealth>) =>
   known.flatMap(({ name, aheadMillis }) => (aheadMillis === undefined ? [] : [{ name, aheadMillis }]))
 
@@ -151,17 +136,6 @@ const strayRemedy = ({ kind }: Stray): string => {
     : compare
 }
 
-/** Time for which status shows that terms came into force without the operators' keys. */
-const acceptedMillis = 7 * dayMillis
-
-const acceptedView = Effect.fnUntraced(function* (now: number) {
-  const last = yield* (yield* Approvals).acceptance
-  if (last === undefined || (last.inForceAt !== null && now - last.inForceAt > acceptedMillis)) return null
-  const { hash, author, reason, at, inForceAt } = last
-  const inForce = inForceAt === null ? null : new Date(inForceAt).toISOString()
-  return { hash, author, reason, at: new Date(at).toISOString(), inForceAt: inForce }
-})
-
 /** Open maintenance windows of paying rules, each once. */
 const openWindows = ({ rules }: Treasury, now: number): View["maintenance"] => {
   const windows = rules.flatMap((rule) => (isPaying(rule) ? rule.maintenance : []))
@@ -169,38 +143,3 @@ const openWindows = ({ rules }: Treasury, now: number): View["maintenance"] => {
   const ends = new Map(open.map(({ name, until }) => [`${name} ${until}`, { name, until }]))
   return [...ends.values()].map(({ name, until }) => ({ name, until: new Date(until).toISOString() }))
 }
-
-const pastView = Effect.fnUntraced(function* () {
-  const observations = yield* Observations
-  const gaps = yield* observations.gaps
-  return {
-    gaps: gaps.map(({ since, until, cause, seenAt }) => ({
-      since: isoOf(since),
-      until: isoOf(until),
-      cause,
-      seenAt: new Date(seenAt).toISOString(),
-    })),
-    backfills: (yield* observations.backfills).map(({ since, until, next }) => ({
-      since: isoOf(since),
-      until: isoOf(until),
-      next: isoOf(next),
-      share: Number(((next - since) * 1_000n) / (until - since)) / 1_000,
-    })),
-  }
-})
-
-/** Configured gateways with their health; "unknown" without a daemon. */
-const gatewayViews = (treasury: Treasury, known: ReadonlyArray<GatewayHealth>): View["network"]["gateways"] =>
-  treasury.network.gateways.map(({ name }) => {
-    const health = known.find((one) => one.name === name)
-    const height = health?.named === undefined ? null : String(health.named)
-    return {
-      name,
-      state: health?.state ?? "unknown",
-      isHeard: health?.isHeard ?? false,
-      height,
-      detail: health?.detail ?? "",
-      otherChain: health?.otherChain ?? null,
-      aheadSeconds: health?.aheadMillis === undefined ? null : health.aheadMillis / 1_000,
-    }
-  })

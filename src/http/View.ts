@@ -1,9 +1,9 @@
 import type { Effect } from "effect"
 import type { intentView } from "./stories.ts"
-import type { accountViews, paymentView, RuleView } from "./views.ts"
+import type { acceptedView, accountViews, alertView, gatewayViews, pastView, paymentView, RuleView } from "./views.ts"
 
 /** Content of the page, the status command and the API. Amounts are decimal text; `units` are base units as digits. */
-export interface View {
+export interface View extends Effect.Success<ReturnType<typeof pastView>> {
   readonly treasury: string
   readonly mode: string
   readonly version: string
@@ -25,37 +25,13 @@ export interface View {
   readonly intents: ReadonlyArray<IntentView>
   readonly policy: ReadonlyArray<ReturnType<typeof paymentView>>
   readonly acceptance: { readonly accepted: number; readonly refused: number; readonly lost: number }
-  /** Periods whose balance changes are lost, newest first. */
-  readonly gaps: ReadonlyArray<{
-    readonly since: string
-    readonly until: string
-    readonly cause: string
-    readonly seenAt: string
-  }>
-  /** Parts of the past that are being read; `share` is how much of them is, from 0 to 1. */
-  readonly backfills: ReadonlyArray<{
-    readonly since: string
-    readonly until: string
-    readonly next: string
-    readonly share: number
-  }>
   /** Since when and why the network's work parameters prevent signing; null while they are valid. */
   readonly work: { readonly since: string; readonly detail: string; readonly remedy: string } | null
   /** Since when and why balances cannot be compared with the gateway's own; null until that lasts for five minutes. */
   readonly uncompared: { readonly since: string; readonly detail: string } | null
   /** Since when and why no newest block is plausible, and the remedy; null while one is. */
   readonly doubted: { readonly since: string; readonly detail: string; readonly remedy: string } | null
-  /**
-   * Terms that a person accepted without the operators' keys: while their hour runs (`inForceAt` is null), and for a
-   * week after they came into force.
-   */
-  readonly accepted: {
-    readonly hash: string
-    readonly author: string
-    readonly reason: string
-    readonly at: string
-    readonly inForceAt: string | null
-  } | null
+  readonly accepted: Effect.Success<ReturnType<typeof acceptedView>>
   /** The newest alerts without their all-clears, the newest first. */
   readonly alerts: ReadonlyArray<AlertView>
   readonly alertsPending: number
@@ -89,35 +65,9 @@ interface ConditionView {
 type AccountView = ReturnType<typeof accountViews>[number]
 export type IntentView = Effect.Success<ReturnType<typeof intentView>>
 
-export interface GatewayView {
-  readonly name: string
-  /** up, lagging, quarantined, banned, down, or unknown where no daemon runs. */
-  readonly state: string
-  /** True if one of its last 20 requests gave a usable answer. */
-  readonly isHeard: boolean
-  readonly height: string | null
-  /** Why it is not up, or what its last failure was. */
-  readonly detail: string
-  /** The chain that it is on, where that is not the treasury's. */
-  readonly otherChain: string | null
-  /** Time of its blocks minus this host's clock; null if unknown. */
-  readonly aheadSeconds: number | null
-}
+export type GatewayView = ReturnType<typeof gatewayViews>[number]
 
-export interface AlertView {
-  /** Number by which `cofferer alerts` names it. */
-  readonly seq: number
-  readonly at: string
-  readonly severity: "page" | "ticket" | "info"
-  readonly subject: string
-  readonly detail: string
-  /** null: an info, which asks nobody to act. */
-  readonly state: "firing" | "acknowledged" | "resolved" | null
-  /** Person who acknowledged it; null: nobody. */
-  readonly ackedBy: string | null
-  /** Number of receivers that have not accepted it. */
-  readonly waiting: number
-}
+export type AlertView = ReturnType<typeof alertView>
 
 /** A condition that applies. */
 export interface Found extends Omit<ConditionView, "condition" | "name"> {

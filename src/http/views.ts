@@ -4,16 +4,20 @@ import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { general } from "../domain/Balance.ts"
 import { holdText, restText } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { instantText, isoOf, millisOf } from "../domain/Time.ts"
+import { dayMillis, instantText, isoOf, millisOf } from "../domain/Time.ts"
 import { dayOf, signedUses } from "../engine/snapshot.ts"
+import type { GatewayHealth } from "../gateway/Health.ts"
 import { assetById, type PinnedAsset, receiverKey } from "../rules/Account.ts"
 import { type AlertRule, conditionText } from "../rules/Condition.ts"
 import { nextFree, type PeriodUse, type PolicyLine, periodUse } from "../rules/policy/Policy.ts"
 import { isAlert, isPaying, isRehearsed, levelsOf, type PayingRule } from "../rules/Rule.ts"
 import { isOn, type RuleMemory } from "../rules/RuleMemory.ts"
+import type { AlertRecord } from "../store/alerts/alertRecords.ts"
 import { Observations } from "../store/balances/Observations.ts"
 import type { AccountBalance } from "../store/balances/storeRows.ts"
+import { Approvals } from "../store/controls/Approvals.ts"
 import { Outbox } from "../store/payments/Outbox.ts"
+import { type PrintedFlags, withFlags } from "../telemetry/Logging.ts"
 
 /** Source of balances. */
 interface Observed {
@@ -254,3 +258,76 @@ const alertViews = (rule: AlertRule, memories: ReadonlyArray<RuleMemory>): Reado
   const reading = `${held ?? words}; ${rest}`
   return [{ ...view, state, reason: reason ?? null, fires, detail, sentence: `${words}; ${rest}`, reading }]
 }
+
+/** Configured gateways with their health; "unknown" without a daemon. */
+export const gatewayViews = (treasury: Treasury, known: ReadonlyArray<GatewayHealth>) =>
+  treasury.network.gateways.map(({ name }) => {
+    const health = known.find((one) => one.name === name)
+    const height = health?.named === undefined ? null : String(health.named)
+    return {
+      name,
+      /** up, lagging, quarantined, banned, down, or unknown where no daemon runs. */
+      state: (health?.state ?? "unknown") as string,
+      /** True if one of its last 20 requests gave a usable answer. */
+      isHeard: health?.isHeard ?? false,
+      height,
+      /** Why it is not up, or what its last failure was. */
+      detail: health?.detail ?? "",
+      /** The chain that it is on, where that is not the treasury's. */
+      otherChain: health?.otherChain ?? null,
+      /** Time of its blocks minus this host's clock; null if unknown. */
+      aheadSeconds: health?.aheadMillis === undefined ? null : health.aheadMillis / 1_000,
+    }
+  })
+
+/** Periods whose balance changes are lost, newest first, and parts of the past that are being read. */
+export const pastView = Effect.fnUntraced(function* () {
+  const observations = yield* Observations
+  const gaps = yield* observations.gaps
+  return {
+    gaps: gaps.map(({ since, until, cause, seenAt }) => ({
+      since: isoOf(since),
+      until: isoOf(until),
+      cause,
+      seenAt: new Date(seenAt).toISOString(),
+    })),
+    backfills: (yield* observations.backfills).map(({ since, until, next }) => ({
+      since: isoOf(since),
+      until: isoOf(until),
+      next: isoOf(next),
+      /** How much of it is read, from 0 to 1. */
+      share: Number(((next - since) * 1_000n) / (until - since)) / 1_000,
+    })),
+  }
+})
+
+/** Time for which status shows that terms came into force without the operators' keys. */
+const acceptedMillis = 7 * dayMillis
+
+/**
+ * Terms that a person accepted without the operators' keys: while their hour runs (`inForceAt` is null), and for a
+ * week after they came into force.
+ */
+export const acceptedView = Effect.fnUntraced(function* (now: number) {
+  const last = yield* (yield* Approvals).acceptance
+  if (last === undefined || (last.inForceAt !== null && now - last.inForceAt > acceptedMillis)) return null
+  const { hash, author, reason, at, inForceAt } = last
+  const inForce = inForceAt === null ? null : new Date(inForceAt).toISOString()
+  return { hash, author, reason, at: new Date(at).toISOString(), inForceAt: inForce }
+})
+
+/** One of the newest alerts. */
+export const alertView = ({ at, state, ackedBy, pending, dead, ...alert }: AlertRecord, flags: PrintedFlags) => ({
+  /** Number by which `cofferer alerts` names it. */
+  seq: alert.seq,
+  at: new Date(at).toISOString(),
+  severity: alert.severity,
+  subject: alert.subject,
+  detail: withFlags(alert.detail, flags),
+  /** null: an info, which asks nobody to act. */
+  state: alert.severity === "info" ? null : state,
+  /** Person who acknowledged it; null: nobody. */
+  ackedBy,
+  /** Number of receivers that have not accepted it. */
+  waiting: pending + dead,
+})
