@@ -213,7 +213,7 @@ const outdatedBy = ({ intent, backing, decimals = intent.decimals }: AttemptCont
 }
 
 /** True if another part of the same decision ended and none is paid or signed: its rule decides all of them again. */
-const isDroppedInPart = ({ parts, backing }: AttemptContext): boolean =>
+export const isDroppedInPart = ({ parts, backing }: Pick<AttemptContext, "parts" | "backing">): boolean =>
   backing._tag === "Level" && backing.together && parts.some(({ state }) => isFinalIntent(state))
 
 /** Why the epoch has no transfer left for it; undefined if it has. A person's payment may use those kept for people. */

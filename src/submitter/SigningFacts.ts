@@ -248,7 +248,7 @@ export const currentBacking = Effect.fnUntraced(function* (intent: Intent) {
 })
 
 /** The other payments of the same decision. */
-const otherParts = Effect.fnUntraced(function* (intent: Intent) {
+export const otherParts = Effect.fnUntraced(function* (intent: Intent) {
   const at = intent.subject.lastIndexOf(": ")
   if (at < 0) return []
   const ours = intent.subject.slice(0, at + 2)

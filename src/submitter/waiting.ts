@@ -6,6 +6,7 @@ import { type Intent, submittedRule, waitsFrom } from "../domain/Intent.ts"
 import { dayMillis, instantText } from "../domain/Time.ts"
 import { approvalOf } from "../payments/approvalOf.ts"
 import { isNamed, subjectOfIntent } from "../payments/backing.ts"
+import { isDroppedInPart } from "../payments/planAttempt.ts"
 import { isUnsigned } from "../rules/policy/Policy.ts"
 import { type Backing, judgeWait, type WaitFacts, waitAlertMillis } from "../rules/waiting.ts"
 import { raise } from "../store/alerts/raise.ts"
@@ -18,7 +19,7 @@ import { RuleStates } from "../store/rules/RuleStates.ts"
 import { logEvent } from "../telemetry/Logging.ts"
 import { countEnd } from "../telemetry/Metrics.ts"
 import { clockGapNow } from "./audit/quarantine.ts"
-import { currentBacking, SigningFacts } from "./SigningFacts.ts"
+import { currentBacking, otherParts, SigningFacts } from "./SigningFacts.ts"
 import { settleAndAlert } from "./settleAndAlert.ts"
 
 /** Unix milliseconds since which its rule has needed the payment without a break; undefined if it does not now. */
@@ -35,13 +36,16 @@ export const clockAgrees = Effect.map(clockGapNow, (gap) => gap === undefined)
 const repeatMillis = dayMillis
 
 /** Facts by which the wait is judged, and the number of signatures so far. */
-const factsOf = Effect.fnUntraced(function* (intent: Intent) {
+const factsOf = Effect.fnUntraced(function* (intent: Intent, backing: Backing) {
   const attempts = yield* (yield* Outbox).attempts(intent.id)
+  // Once another part is dropped, none is signed: approval would only keep the rule from deciding again.
+  const isDropped = isDroppedInPart({ parts: yield* otherParts(intent), backing })
   const facts: WaitFacts = {
     now: yield* Clock.currentTimeMillis,
     since: attempts.at(-1)?.updatedAt ?? waitsFrom(intent),
     // One that nobody was asked for has no deadline of its approval.
-    needsApproval: intent.state !== "proposed" && approvalOf((yield* CycleConfig).treasury, intent) !== undefined,
+    needsApproval:
+      intent.state !== "proposed" && !isDropped && approvalOf((yield* CycleConfig).treasury, intent) !== undefined,
   }
   return { facts, signed: attempts.length }
 })
@@ -54,8 +58,8 @@ export const showWait = Effect.fnUntraced(function* (intent: Intent, why: string
   const outbox = yield* Outbox
   const detail = `waits: ${why}`
   const shown = intent.detail === detail ? undefined : outbox.move(intent, intent.state, { detail })
-  const { facts, signed } = yield* factsOf(intent)
   const source = yield* currentBacking(intent)
+  const { facts, signed } = yield* factsOf(intent, source)
   const wait = judgeWait(source, facts)
   if (wait._tag !== "Waits" || wait.alertAt === undefined || facts.now < wait.alertAt) {
     if (shown !== undefined) yield* shown
@@ -107,8 +111,9 @@ const sinceOf = (backing: Backing, { since }: WaitFacts): number => (backing._ta
 /** Ends an unsigned payment that has waited too long. Returns true if it did. */
 export const endWaiting = Effect.fnUntraced(function* (intent: Intent) {
   if (!isUnsigned(intent)) return false
-  const { facts, signed } = yield* factsOf(intent)
-  const wait = judgeWait(yield* currentBacking(intent), facts)
+  const source = yield* currentBacking(intent)
+  const { facts, signed } = yield* factsOf(intent, source)
+  const wait = judgeWait(source, facts)
   if (wait._tag === "Waits" || !(yield* clockAgrees)) return false
   const outbox = yield* Outbox
   const kept = intent.detail.startsWith("waits: ") ? `; it ${intent.detail.replace("waits: ", "waited: ")}` : ""

@@ -461,6 +461,7 @@ const divide = {
   split: { from: "alice", asset: "USDT", above: "700", target: "600", to: { bob: 50, eve: 50 } },
   onShort: "hold",
 }
+const bobInBand = { topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "1", target: "2" }] } }
 const partOf = (to: string) =>
   Effect.map(
     Effect.flatMap(Outbox, (outbox) => outbox.recent(9)),
@@ -512,6 +513,27 @@ describe("a part of a split that people must approve", () => {
     ),
   )
 
+  for (const isApproved of [true, false]) {
+    const how = isApproved ? "though it is approved" : "while people are asked"
+    it.effect(`does not keep its rule from deciding again once another part is rejected, ${how}`, () =>
+      flow(
+        function* (options, sandbox) {
+          yield* rounds(options, sandbox, 6)
+          const [first, second] = yield* (yield* Outbox).recent(2)
+          const by = { author: "ana", reason: "not now" }
+          assert.containSubset(yield* endPayment(options.treasury, first!.id, "reject", by), { ended: {} })
+          if (isApproved) for (const name of ["ana", "ben"]) yield* signs(options, second!, name)
+          yield* rounds(options, sandbox, 3)
+          yield* TestClock.adjust("6 minutes")
+          yield* rounds(options, sandbox, 6)
+          const again = ["awaiting_approval", "awaiting_approval"]
+          assert.deepStrictEqual((yield* states).toSorted(), [...again, "cancelled", "rejected"])
+        },
+        { ...desk, rules: [divide], keepBob: bobInBand },
+      ),
+    )
+  }
+
   it.effect("is not paid where another part was signed, never executed, and was given up", () =>
     flow(
       function* (options, sandbox, client) {
@@ -533,7 +555,7 @@ describe("a part of a split that people must approve", () => {
         yield* rounds(options, sandbox, 6)
         assert.deepStrictEqual(
           (yield* partOf("eve")).map(({ state, detail }) => `${state}: ${detail}`),
-          ["reserved: waits: another part of its decision was dropped, and the rule decides all of them again"],
+          ["cancelled: decided too long ago and never signed; the rule decides again"],
         )
       },
       {
