@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
@@ -230,16 +230,17 @@ describe("doctor", () => {
     ),
   )
 
-  it.live("finds a data directory that is a file, or lies under one", () =>
+  it.live("finds a data directory that is a file, lies under one, or is a link to nothing", () =>
     withSandbox({}, (_, { url }) =>
       Effect.promise(async () => {
         const place = await written(url)
         writeFileSync(place.data, "")
-        for (const data of [place.data, join(place.data, "below")]) {
+        symlinkSync(`${place.data}-gone`, `${place.data}-link`)
+        for (const data of [place.data, join(place.data, "below"), `${place.data}-link`]) {
           const { code, wrong } = await examine({ ...place, data })
           assert.strictEqual(code, 8)
           const { severity, text, remedy } = wrong.find(({ check }) => check === "permissions")!
-          assert.match(`${severity}: ${text}; ${remedy}`, /^bad: .*data.* \(ENOTDIR\); name a/)
+          assert.match(`${severity}: ${text}; ${remedy}`, /^bad: .*data.* \((ENOTDIR|ENOENT)\); name a/)
         }
       }),
     ),

@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, lstatSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { dirname, join } from "node:path"
 import { Effect, Layer, Logger, Result } from "effect"
@@ -30,9 +30,19 @@ export const keyFindings = Effect.fnUntraced(function* (setup: Setup) {
   return [...problemsAs("keys", "warn", warnings), ...(isShown ? [healthy("keys", sound)] : [])]
 })
 
+/** True of a link to nothing as well: a start does not make a directory there. */
+const isThere = (path: string): boolean => {
+  try {
+    lstatSync(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** The directory, or the nearest existing one above it, in which a start would make it. */
 const nearestExisting = (dir: string): string =>
-  existsSync(dir) || dirname(dir) === dir ? dir : nearestExisting(dirname(dir))
+  isThere(dir) || dirname(dir) === dir ? dir : nearestExisting(dirname(dir))
 
 /** Error code of a real write to the directory; undefined if it was taken. */
 const writeProbe = (dir: string): string | undefined => {
@@ -58,7 +68,7 @@ export const dataDirFindings = Effect.fnUntraced(function* (setup: Setup) {
   const code = writeProbe(existing)
   const examined = yield* Effect.result(
     Effect.all([
-      existsSync(dataDir) ? examineDataDir(dataDir, false) : Effect.void,
+      existing === dataDir ? examineDataDir(dataDir, false) : Effect.void,
       refuseMarkFolder(treasury.watermarkFile),
     ]),
   )
