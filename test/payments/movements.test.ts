@@ -8,6 +8,7 @@ import {
   hasFallen,
   hasMoved,
   isInBalances,
+  judgeExecuted,
   mayHaveLeft,
   movementOf,
   stepsOf,
@@ -69,6 +70,13 @@ describe("the time at which a gateway says that a payment executed", () => {
       20,
       false,
     ],
+    [
+      "is not shown by a fall that another payment with the fee that it allows explains",
+      hundred,
+      endsOf({ 20: 155n }, {}, [{ ...other(51n, 20), fee: undefined }]),
+      20,
+      false,
+    ],
     ["is none that was before the signature", hundred, endsOf({ 9: 103n }), 9, false],
     ["is not known yet where balances do not reach it", hundred, endsOf({ 30: 103n }), 30, false],
     ["is a withdrawal's own: its block is another one", withdrawal, endsOf({}), 20, true],
@@ -112,6 +120,10 @@ describe("balances", () => {
     assert.isUndefined(movementOf(hundred, attempt, both), "either may be it")
     assert.deepStrictEqual(movementOf(hundred, attempt, { ...both, others: [other(100n, 25)] }), one)
     assert.isUndefined(movementOf(hundred, attempt, { ...both, others: [other(100n, 22)] }), "its block is not known")
+    const unplaced = (amount: bigint) => ({ ...other(amount, 22), settledAt: undefined })
+    assert.isUndefined(movementOf(hundred, attempt, { ...both, others: [unplaced(100n)] }), "nobody says its block")
+    const maybeSmall = endsOf({ 20: 103n }, { 20: 100n }, [unplaced(3n)])
+    assert.isUndefined(movementOf(hundred, attempt, maybeSmall), "the fee may be the one without a block")
     const withSmall = endsOf({ 20: 103n }, { 20: 100n }, [other(3n, 22)])
     assert.isUndefined(movementOf(hundred, attempt, withSmall), "the fee may be the small one")
     assert.deepStrictEqual(
@@ -128,5 +140,44 @@ describe("balances", () => {
     assert.strictEqual(count(hundred, other(100n, 25)), 0)
     assert.strictEqual(count(hundred, { ...other(100n, 25), state: "abandoned" }), 1)
     assert.strictEqual(count(hundred, other(50n, 25)), 1)
+  })
+})
+
+describe("an attempt that is now shown as failed", () => {
+  const sends = {
+    counts: new Map<string, number>(),
+    shown: new Set<string>(),
+    complete: true,
+    mark: { height: 9n, timestamp: second(20) },
+  }
+  const moved = { ...sends, counts: new Map([[attempt.transferId as string, 1]]) }
+  const context = {
+    intent: hundred,
+    attempt,
+    failedAt: second(20),
+    isListed: false,
+    isAlone: false,
+    sends: undefined,
+    ends: endsOf({}),
+  }
+  const fallen = endsOf({ 15: 103n })
+  const rows: ReadonlyArray<readonly [string, Partial<Parameters<typeof judgeExecuted>[0]>, string]> = [
+    ["has executed where the ledger moved money for it", { sends: moved }, "yes"],
+    ["has executed where its only gateway listed it as done", { isListed: true, isAlone: true, sends }, "yes"],
+    ["has not by the word of one gateway of several", { isListed: true, sends }, "no"],
+    ["has not where whole movements up to its block have none of it", { sends }, "no"],
+    ["may have where movements are not whole", { sends: { ...sends, complete: false } }, "unknown"],
+    ["may have where movements end before its block", { sends, failedAt: second(21) }, "unknown"],
+    ["has not where movements have no end", { sends: { ...sends, mark: undefined }, failedAt: second(21) }, "no"],
+    ["has not where its block is not known", { sends, failedAt: undefined }, "no"],
+    ["may have where movements have none of it, and its sum left", { sends, ends: fallen }, "unknown"],
+    ["has not where balances alone show that nothing left", {}, "no"],
+    ["may have where its sum left before that block", { ends: fallen }, "unknown"],
+    ["may have where balances do not reach that block", { failedAt: second(30) }, "unknown"],
+    ["has not where balances alone are known, and not its block", { failedAt: undefined }, "no"],
+    ["may have where it was listed as done, whatever balances show", { isListed: true }, "unknown"],
+  ]
+  it.each(rows)("%s", (_, known, verdict) => {
+    assert.strictEqual(judgeExecuted({ ...context, ...known }), verdict)
   })
 })

@@ -160,6 +160,9 @@ describe("the plan of an attempt", () => {
       assert.strictEqual(textOf(planOf({ ...signable, ...change })).slice(0, plan.length), plan)
     })
   }
+  it("waits where signing was stopped since its beginning", () => {
+    assert.deepStrictEqual(planAttempt({ ...signable, blocked: "halted" }), { _tag: "Wait", why: "halted" })
+  })
   it("tells of a listed payment that a quorum ends its wait", () => {
     assert.include(planAttempt({ ...signable, backing: planned, listed: "t1" }), { isListed: true })
   })

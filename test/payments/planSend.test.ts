@@ -81,6 +81,7 @@ const forms: ReadonlyArray<readonly [...Parameters<typeof planSend>, "bare" | "p
   [[], "bare", undefined, "bare", false, true],
   [sent(["prefixed", "framing"]), undefined, "prefixed", "bare", false, true],
   [sent(["prefixed", "framing"], ["bare", "ambiguous"]), undefined, "prefixed", "bare", false, false],
+  [sent(["bare", "framing"]), undefined, "bare", "prefixed", false, true],
   [sent(["bare", "accepted"]), undefined, "prefixed", "bare", true, false],
   [sent(["bare", null]), "prefixed", undefined, "prefixed", false, false],
 ]

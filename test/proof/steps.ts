@@ -27,6 +27,7 @@ export const stepsOf = (dir: string): ReadonlyArray<Step> => {
   const mutants = (kind: string, count: number, size: number, text: string) =>
     ranged(kind, "mutants", count, size, `--${kind} ${text} --table ${dir}/${kind}.jsonl`)
   return [
+    { name: "coverage", command: ["npm", "run", "-s", "coverage"] },
     { name: "lies", command: ["npm", "run", "-s", "lies"] },
     step("lies-http", "lies", "--http"),
     ...["statements", "limits", "month", "calm", "year"].map((name) => step(name, "sim", `--${name}`)),

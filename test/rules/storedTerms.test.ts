@@ -77,6 +77,15 @@ describe("terms in the store", () => {
     })
   })
 
+  it("name what they do not know as unnamed, its amounts in base units", () => {
+    assert.deepStrictEqual(namesIn(decodeTerms(encodeTerms(terms))!.policy, { from: "x", to: "b", assetId: "y" }), {
+      fromName: "unnamed",
+      toName: "bob",
+      symbol: "unnamed",
+      decimals: 0,
+    })
+  })
+
   it.each(["", "{}", "[]", encodeTerms(terms).replace('"per24h":"', '"per24h":"-')])("are none: %s", (text) => {
     assert.isUndefined(decodeTerms(text))
   })
