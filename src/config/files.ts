@@ -1,6 +1,6 @@
 import { closeSync, constants, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { Effect, Redacted, Schema } from "effect"
+import { Effect, Redacted, Result, Schema } from "effect"
 import { mapSecrets, secretFilesIn } from "./schema/Receivers.ts"
 import { type ConfigError, configProblem } from "./yaml/ConfigError.ts"
 import { readUtf8 } from "./yaml/readBytes.ts"
@@ -30,13 +30,11 @@ export const haltFile = (dataDir: string): string => join(dataDir, "HALT")
 const haltBytesMax = 64_000
 
 /** True also for a link to nothing, and where this cannot be known: a stop in doubt counts. */
-const isThere = (file: string): boolean => {
-  try {
-    return lstatSync(file, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    return true
-  }
-}
+const isThere = (file: string): boolean =>
+  Result.getOrElse(
+    Result.try(() => lstatSync(file, { throwIfNoEntry: false }) !== undefined),
+    () => true,
+  )
 
 /** Content of the HALT file; undefined if there is none. */
 export const readHaltFile = (dataDir: string): Effect.Effect<string | undefined> =>

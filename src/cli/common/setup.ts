@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs"
 import { userInfo } from "node:os"
 import { dirname, relative, resolve } from "node:path"
-import { Cause, Console, Effect, Exit, Option, type Schema } from "effect"
+import { Cause, Console, Effect, Exit, Option, Result, type Schema } from "effect"
 import { Argument, Flag, Param, Primitive } from "effect/cli"
 import {
   type DaemonConfig,
@@ -303,10 +303,5 @@ const dirOfFiles = Effect.fnUntraced(function* (chosen: Chosen, purpose: "ask" |
 })
 
 /** Name of the user; the user's number if it has no name, as in a container. */
-export const userName = (read: () => string = () => userInfo().username): string => {
-  try {
-    return read()
-  } catch {
-    return `uid${process.getuid?.() ?? ""}`
-  }
-}
+export const userName = (read: () => string = () => userInfo().username): string =>
+  Result.getOrElse(Result.try(read), () => `uid${process.getuid?.() ?? ""}`)

@@ -1,4 +1,4 @@
-import type { Effect } from "effect"
+import { type Effect, Result } from "effect"
 import { formatAmount, formatLevel } from "../../domain/Amount.ts"
 import { isFinalIntent } from "../../domain/Intent.ts"
 import { secondText } from "../../domain/Time.ts"
@@ -129,13 +129,11 @@ const codeIn = (code: unknown): string => {
   return typeof hash === "string" ? `; by code ${hash.slice(0, 8)}` : ""
 }
 
-const bodyOf = (text: string): Body => {
-  try {
-    return JSON.parse(text) as Body
-  } catch {
-    return { detail: `cannot be read: ${text.slice(0, 60)}` }
-  }
-}
+const bodyOf = (text: string): Body =>
+  Result.getOrElse(
+    Result.try(() => JSON.parse(text) as Body),
+    () => ({ detail: `cannot be read: ${text.slice(0, 60)}` }),
+  )
 
 /** The rule's reason, and the policy line that permits the payment; its detail if a person submitted it. */
 export const decisionText = (story: Story): string => {

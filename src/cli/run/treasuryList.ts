@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { treasuriesPage } from "../../http/access/pages.ts"
 import { json, pathOf, refusal } from "../../http/respond.ts"
@@ -53,6 +53,8 @@ const notRunning = ({ name, text }: TreasuryState): SurfaceAnswers<never> =>
     Effect.succeed(""),
   )
 
+const decoded = Option.liftThrowable(decodeURIComponent)
+
 /** Leads "/treasury/NAME/..." to the answers of that treasury, which see what stands behind its name. */
 export const mountedAt =
   (
@@ -61,18 +63,10 @@ export const mountedAt =
   ): Mounted =>
   (request) => {
     const [, encoded, rest] = partPath.exec(request.url) ?? []
-    const name = encoded === undefined ? undefined : decoded(encoded)
+    const name = encoded === undefined ? undefined : Option.getOrUndefined(decoded(encoded))
     const state = name === undefined ? undefined : stateOf(name)
     if (name === undefined || state === undefined || rest === undefined) return undefined
     return { answers: running.get(name) ?? notRunning(state), request: at(request, rest) }
   }
 
 const at = (request: HttpServerRequest.HttpServerRequest, url: string) => request.modify({ url })
-
-const decoded = (text: string): string | undefined => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
-}

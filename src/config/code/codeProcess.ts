@@ -3,6 +3,7 @@ import { readFileSync, realpathSync } from "node:fs"
 import type { Socket } from "node:net"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
+import { Result } from "effect"
 import { readUtf8 } from "../yaml/readBytes.ts"
 import { type CodeRequest, lineCharsMax, type Numbered, type Reply, type WireSeen } from "./codeWire.ts"
 
@@ -201,13 +202,11 @@ const textFor = ({ texts, said }: Reading, file: unknown): { readonly text?: str
   return { text: read }
 }
 
-const realName = (path: string): string => {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
-}
+const realName = (path: string): string =>
+  Result.getOrElse(
+    Result.try(() => realpathSync(path)),
+    () => path,
+  )
 
 const load = async (running: Running, reading: Reading): Promise<Reply | undefined> => {
   const id = running.readings.push(reading) - 1

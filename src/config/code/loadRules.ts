@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto"
 import { dirname, relative } from "node:path"
+import { Result } from "effect"
 import type { CodeSeen } from "../../rules/Code.ts"
 import type { Problem } from "../yaml/ConfigError.ts"
 import { readUtf8 } from "../yaml/readBytes.ts"
@@ -52,13 +53,11 @@ export const placeOfStack = (said: string) => {
   return { file: pathOf(found[1]!), line: Number(found[2]), column: Number(found[3] ?? 1) }
 }
 
-const pathOf = (coded: string): string => {
-  try {
-    return decodeURIComponent(coded)
-  } catch {
-    return coded
-  }
-}
+const pathOf = (coded: string): string =>
+  Result.getOrElse(
+    Result.try(() => decodeURIComponent(coded)),
+    () => coded,
+  )
 
 /** Offset at which the rules of a text begin. */
 export const rulesIn = (text: string): number => Math.max(0, text.search(/\bexport\s+(const|let|var)\s+rules\b/))

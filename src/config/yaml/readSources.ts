@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { listedRules, withCode } from "../code/withCode.ts"
 import { ConfigError, configProblem, type Problem } from "./ConfigError.ts"
 import { textIn } from "./readBytes.ts"
@@ -38,13 +38,7 @@ export const readSources = Effect.fnUntraced(function* (files: readonly [string,
   return yield* withCode(documentOf({ file, overlays, text: sources[0]!.text, tree, problems }))
 })
 
-const isFolder = (file: string): boolean => {
-  try {
-    return statSync(file).isDirectory()
-  } catch {
-    return false
-  }
-}
+const isFolder = (file: string): boolean => attempt(() => statSync(file).isDirectory(), false)
 
 const readOne = Effect.fnUntraced(function* (file: string) {
   const text = yield* readText(file)
@@ -142,13 +136,7 @@ const writtenIn = (file: string): string | undefined => {
   return dir?.kind === "text" && dir.text !== "" ? resolve(dirname(file), dir.text) : undefined
 }
 
-const attempt = <A>(read: () => A, otherwise: A): A => {
-  try {
-    return read()
-  } catch {
-    return otherwise
-  }
-}
+const attempt = <A>(read: () => A, otherwise: A): A => Result.getOrElse(Result.try(read), () => otherwise)
 
 /**
  * The data directory named by files that cannot be used as a whole: reads only `store`, so that the rest need not even
