@@ -104,6 +104,12 @@ describe("what explains a debit", () => {
     )
   })
 
+  it("remembers of payments that explained debits the 500 newest", () => {
+    const used = new Map(Array.from({ length: 600 }, (_, n) => [`p${n}`, 1]))
+    const { baseline } = explainDebits({ ...before, used }, { payments: [], balances: balancesOf([]) })
+    assert.deepStrictEqual([...baseline.used.keys()], [...used.keys()].slice(100))
+  })
+
   it("is judged for good before an open payment alone, for an hour", () => {
     const [open, ended] = [{ ...paid("p", 10n, 20n), isOpen: true }, paid("q", 10n, 20n)]
     const until = (payment: KnownPayment, ...rows: ReadonlyArray<ReturnType<typeof row>>) =>
