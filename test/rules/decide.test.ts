@@ -10,7 +10,7 @@ import { endedBy } from "../../src/rules/explain/explain.ts"
 import { feeMax, freeAt, judgePolicy, nextFree, type Policy } from "../../src/rules/policy/Policy.ts"
 import type { Level, PayingRule, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../../src/rules/RuleMemory.ts"
-import { type Snapshot, transferParametersOf } from "../../src/rules/Snapshot.ts"
+import { overlaid, type Snapshot, transferParametersOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { idleTimer, subjectFacts, type Timer } from "../../src/rules/SubjectFacts.ts"
 import { intentOf } from "../support/Payments.ts"
@@ -438,9 +438,29 @@ describe("a round", () => {
     assert.deepStrictEqual([unlocked.locks, reasons(unlocked)], [[], []])
   })
 
+  it("waits after a payment by its block where our clock was ahead as it ended", () => {
+    const settled = (secondsAgo: number) => [
+      intent("confirmed", { updatedAt: now + 3_600_000, settledAt: BigInt(now - secondsAgo * 1_000) * 1_000_000n }),
+    ]
+    const after = (secondsAgo: number) =>
+      reasons(roundOf(rule, { snapshot: snapshotOf({ snapshot: { settled: settled(secondsAgo) } }) }))
+    assert.deepStrictEqual([after(59), after(61)], [["cooldown"], [undefined]])
+  })
+
+  it("counts simulated payments of its trials alone, from the earlier of clock and newest block", () => {
+    const day = 86_400_000
+    const block = now - 10_000
+    const simulated = (name: string, createdAt: number) => intent("rehearsed", { rule: name, createdAt })
+    const settled = [simulated("keep", block - day + 1), simulated("keep", block - day), simulated("gone", now)]
+    const snapshot = snapshotOf({ snapshot: { asOf: BigInt(block) * 1_000_000n, settled } })
+    const trial = { rule: "keep", since: 0, payments: 2, moved: new Map() }
+    assert.strictEqual(overlaid(snapshot, [trial]).signed(policy.lines[0]!).count, 1)
+  })
+
   it("knows payments for as long as any rule waits for what they do to balances", () => {
     const day = 86_400_000
     assert.isAbove(reachOf([{ ...rule, settleMillis: 3 * day }]).settled, 3 * day)
+    assert.strictEqual(reachOf([{ ...rule, cooldownMillis: 3 * day }]).settled, 3 * day)
     assert.strictEqual(reachOf([rule]).settled, day)
   })
 })

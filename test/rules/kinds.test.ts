@@ -425,6 +425,38 @@ describe("money that does not suffice for all", () => {
     assert.match(third!, /^short: /)
   })
 
+  const other = { symbol: "NIX", id: "cd".repeat(32), decimals: 0 }
+  const line = policy.lines[0]!
+  const ofTwo: Partial<Snapshot> = {
+    policy: { ...policy, lines: [line, { ...line, line: 2, assetId: other.id }] },
+    listed: new Map([asset, other].map(({ id }) => [id, { status: "enabled", decimals: 0, quantum: 1n }])),
+  }
+
+  it("of one asset takes nothing of another's", () => {
+    const [first, second] = levels.slice(0, 2)
+    const paid = { ...rule, levels: [first!, { ...second!, asset: other }] }
+    const balance: Snapshot["balance"] = (key, id) => {
+      if (key !== funder.publicKey) return 0n
+      return id === asset.id ? 150n : 1_000n
+    }
+    const outcomes = round(subjectsOf(paid), snapshotOf({}, { ...ofTwo, balance }), () => ripe).outcomes
+    assert.deepStrictEqual(
+      outcomes.flatMap(({ judgement }) => moves(judgement.decision)),
+      ["d 49 a", "d 200 b"],
+    )
+  })
+
+  it("is not yielded to payments of another asset", () => {
+    const late = { ...rule, priority: 5, levels: [levels[0]!], onShort: "hold" as const }
+    const payment = { ...outgoing.payment, fromKey: funder.publicKey, assetId: other.id, amount: units(1_000) }
+    const open = [{ ...outgoing, rule: "urgent", state: "reserved" as const, payment }]
+    const priorities = new Map([
+      ["urgent", 0],
+      ["fund", 5],
+    ])
+    assert.match(moves(run(late, snapshotOf({ a: 0, d: 150 }, { ...ofTwo, open, priorities })))[0]!, /^short: /)
+  })
+
   it("is yielded to rules of a higher priority, which take it whole", () => {
     const urgent = { ...rule, name: "urgent", priority: 0, levels: [levels[2]!] }
     const late = { ...rule, priority: 5, levels: [levels[0]!], onShort: "hold" as const }

@@ -284,6 +284,10 @@ describe("the network's fee", () => {
       yield* refusalOf(signer, request(transfer(), { spendable: 0n }))
       yield* refusalOf(signer, request(transfer(), { fee: undefined }))
       assert.lengthOf(yield* journal.about("i"), 3)
+      yield* signer.sign(request(transfer()))
+      const entries = (yield* journal.about("i")).length
+      yield* refusalOf(signer, request(transfer(), { k: 2, inputData: bytes(transfer(), 8n), fee: undefined }))
+      assert.lengthOf(yield* journal.about("i"), entries + 1, "of another attempt")
     }),
   )
 })
@@ -306,6 +310,13 @@ describe("the attempts of one intent", () => {
       yield* signer.sign(attempt(3, small))
       assert.strictEqual(yield* refusalOf(signer, attempt(4, small)), "attempts")
       assert.strictEqual(yield* signer.sign(attempt(2, small)), second, "what is signed can be asked for again")
+    }),
+  )
+
+  it.effect("count once in the limit of 24 hours", () =>
+    signing(function* (signer) {
+      yield* signer.sign(attempt(1, transfer()))
+      yield* signer.sign(attempt(2, transfer()))
     }),
   )
 
@@ -386,7 +397,10 @@ describe("what the signer refuses", () => {
         assert.match(message, /^refused \(floor\): .* can be spent; the payment needs .* above the floor of /)
         yield* signer.sign(request(transfer(), { spendable: 1_101n }))
       },
-      new Map([[asset, baseUnits(1_000n)]]),
+      new Map([
+        [otherAsset, baseUnits(1n)],
+        [asset, baseUnits(1_000n)],
+      ]),
     ),
   )
 
