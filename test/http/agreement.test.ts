@@ -397,6 +397,27 @@ describe("the table of agreement", () => {
     ),
   )
 
+  it.effect("names what a resume ends alone, no stop of another scope and no halt that stays", () =>
+    controlled(
+      function* (options) {
+        const controls = yield* Controls
+        yield* controls.pause(stop)
+        yield* controls.pause({ ...stop, scope: "pin:USDT", reason: "other decimals" })
+        yield* controls.halt("restored_store", "older copy")
+        yield* controls.halt("store_error", "disk full")
+        const textOf = (scope: string) =>
+          Effect.map(ask(options, "/api/v1/resume", { scope, ...why }), ({ json }) => textIn(json))
+        const ends = (text: string) => text.split("\n").filter((line) => line.startsWith("ends "))
+        const [ofLock, ofAll] = [ends(yield* textOf(stop.scope)), ends(yield* textOf("all"))]
+        assert.lengthOf(ofLock, 1)
+        assert.include(ofLock[0], stop.reason)
+        assert.lengthOf(ofAll, 1)
+        assert.include(ofAll[0], "store_error")
+      },
+      { more: deskFields() },
+    ),
+  )
+
   it.effect("ends no halt that another person said after the signatures", () =>
     controlled(
       function* (options) {

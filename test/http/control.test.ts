@@ -1,7 +1,8 @@
 import { statSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { remedyOf } from "../../src/domain/Halt.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { layerControl, socketFile } from "../../src/http/ControlServer.ts"
@@ -45,6 +46,19 @@ describe("the control socket", () => {
       assert.deepStrictEqual(resumed.json, { resumed: "rule:keep-bob", ended: 1, ...left })
       for (let i = 0; i < 6; i++) yield* round(options, sandbox)
       assert.deepStrictEqual(yield* states, ["confirmed"])
+    }),
+  )
+
+  it.effect("says of a pause which one lasts longest, and takes no end before the newest block", () =>
+    controlled(function* (options, sandbox) {
+      yield* round(options, sandbox)
+      const now = yield* Clock.currentTimeMillis
+      const body = { scope: "rule:keep-bob", reason: "audit", author: "ana", until: now + 60_000 }
+      yield* (yield* Controls).pause({ scope: "all", reason: "drill", author: "ben", until: undefined })
+      const paused = yield* ask(options, "/api/v1/pause", body)
+      assert.strictEqual(at(paused, "longest.scope"), "all")
+      yield* TestClock.setTime(now - 3_600_000)
+      assert.strictEqual((yield* ask(options, "/api/v1/pause", { ...body, until: now - 60_000 })).status, 400)
     }),
   )
 

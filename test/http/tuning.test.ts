@@ -32,6 +32,9 @@ describe("a limit of which a third is used before noon", () => {
       yield* TestClock.setTime(noon)
       yield* watchHealth()
       assert.lengthOf(yield* raised("limit_used"), 1, "not in the afternoon")
+      yield* TestClock.setTime(noon + 13 * 3_600_000)
+      yield* watchHealth()
+      assert.lengthOf(yield* raised("limit_used"), 2, "on the next day")
     }),
   )
 

@@ -442,9 +442,9 @@ describe("a round", () => {
     const settled = (secondsAgo: number) => [
       intent("confirmed", { updatedAt: now + 3_600_000, settledAt: BigInt(now - secondsAgo * 1_000) * 1_000_000n }),
     ]
-    const after = (secondsAgo: number) =>
+    const reasonsAfter = (secondsAgo: number) =>
       reasons(roundOf(rule, { snapshot: snapshotOf({ snapshot: { settled: settled(secondsAgo) } }) }))
-    assert.deepStrictEqual([after(59), after(61)], [["cooldown"], [undefined]])
+    assert.deepStrictEqual([reasonsAfter(59), reasonsAfter(61)], [["cooldown"], [undefined]])
   })
 
   it("counts simulated payments of its trials alone, from the earlier of clock and newest block", () => {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { Attempt } from "../../src/domain/Attempt.ts"
 import { shortId } from "../../src/domain/Hex.ts"
@@ -134,6 +134,9 @@ describe("payments of one account on a network that shows balances alone", () =>
         assert.include(other?.detail, `payment ${shortId(lost?.id ?? "")} of alice is manual`)
         if (lost === undefined || attempt === undefined) return assert.fail("nothing was signed")
         yield* endIntent({ intentId: lost.id, verb: verbOf(attempt), author: "ann", reason: "seen" }, () => Effect.void)
+        const ended = (yield* payments).find(({ id }) => id === lost.id)
+        const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+        assert.strictEqual(ended?.settledAt, ended?.state === "confirmed" ? now : undefined)
         const isPaid = Effect.map(payments, (all) =>
           all.some(({ id, state }) => id === other?.id && state === "confirmed"),
         )

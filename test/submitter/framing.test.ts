@@ -1,12 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import type { SureHeight } from "../../src/payments/judgeAttempt.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
+import { Journal } from "../../src/store/journal/Journal.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
+import { settleExecuted, settleExpired } from "../../src/submitter/endings.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
+import type { Framing } from "../../src/tx/Transaction.ts"
 import { type FlowServices, flow, paid, pass, round, states } from "../support/Flow.ts"
 import { behind } from "../support/LoneLiar.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
 import { arm } from "../support/TestFaults.ts"
 import { chainId } from "../support/TestSandbox.ts"
 import { waitUntil } from "../support/until.ts"
@@ -72,6 +77,41 @@ describe("the wire form of a chain", () => {
       )
       assert.deepStrictEqual(yield* states, ["confirmed"])
       assert.lengthOf(yield* paid(sandbox), 1)
+      assert.strictEqual(yield* (yield* Settings).framing(chainId), "bare")
+    }),
+  )
+
+  it.effect("is that of the attempt that executed, and a refusal that of its own", () =>
+    flow(function* () {
+      const outbox = yield* Outbox
+      const intent = intentOf("1")
+      yield* outbox.record(intent)
+      const reserved = yield* outbox.move(intent, "reserved", { detail: "" })
+      const sent = Effect.fnUntraced(function* (k: number, framing: Framing, outcome: string) {
+        const attempt = attemptOf(reserved, k)
+        yield* outbox.persist(reserved, attempt)
+        const start = { attempt, gateway: "g", framing, first: true, txHash: "" } as const
+        const seq = yield* outbox.beginSend(start)
+        const sending = { ...attempt, state: "sending" as const, sends: 1 }
+        const next = { nextAt: 0, nextHeight: 0n, data: "no", log: "", code: 70 }
+        yield* outbox.endSend({
+          ...next,
+          seq,
+          attempt: sending,
+          gateway: "g",
+          outcome,
+          evidence: "silent",
+          state: "unknown",
+        })
+        return { intent: { ...reserved, state: "in_flight" as const }, attempt: sending, height: 0n as SureHeight }
+      })
+      yield* settleExpired(yield* sent(1, "prefixed", "refused"), "its window is over")
+      yield* settleExpired(yield* sent(2, "prefixed", "accepted"), "its window is over")
+      const details = (yield* (yield* Journal).about(intent.id)).map(({ body }) => body).join()
+      assert.include(details, "attempt 1 never executed, proven; refused with code 70: no")
+      assert.notInclude(details, "attempt 2 never executed, proven; refused")
+      const end = { fee: 0n, settledAt: 1n, how: "confirmed on the ledger" }
+      yield* settleExecuted(yield* sent(3, "bare", "ambiguous"), end, Effect.void)
       assert.strictEqual(yield* (yield* Settings).framing(chainId), "bare")
     }),
   )

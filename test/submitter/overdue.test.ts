@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { toJson } from "../../src/cli/common/output.ts"
@@ -12,10 +12,11 @@ import { storyOf } from "../../src/http/stories.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
-import { alertOverdue } from "../../src/submitter/Overdue.ts"
+import { alertOverdue, overdueNow } from "../../src/submitter/Overdue.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, flow, round, states } from "../support/Flow.ts"
 import { behind } from "../support/Instead.ts"
+import { intentOf, attemptOf as paymentAttempt } from "../support/Payments.ts"
 
 const minute = 60_000
 const hour = 60 * minute
@@ -122,6 +123,24 @@ describe("a payment that is open beyond its bound", () => {
       yield* called
       yield* Effect.andThen(TestClock.adjust("31 minutes"), called)
       assert.match((yield* pages).join(), /has no end 31 min after its signature/)
+    }),
+  )
+
+  it.effect("has its time from the last time that it came to its state", () =>
+    flow(function* ({ treasury }) {
+      const outbox = yield* Outbox
+      const intent = intentOf("1", { createdAt: yield* Clock.currentTimeMillis })
+      yield* outbox.record(intent)
+      const reserved = yield* outbox.move(intent, "reserved", { detail: "" })
+      const attempt = paymentAttempt(reserved, 1)
+      yield* outbox.persist(reserved, attempt)
+      yield* TestClock.adjust("23 hours")
+      yield* outbox.settle({ ...reserved, state: "in_flight" }, attempt, "expired", "reserved", { detail: "" })
+      yield* TestClock.adjust("23 hours")
+      const [again] = yield* outbox.open
+      assert.isUndefined(yield* overdueNow(treasury, again!))
+      yield* TestClock.adjust("2 hours")
+      assert.isDefined(yield* overdueNow(treasury, again!))
     }),
   )
 

@@ -166,6 +166,11 @@ describe("the movement of balances", () => {
     assert.isUndefined(yield* movement(paidOnce, own, confirmedBefore, 4), "whose block nobody knows")
   })
 
+  it.effect("is not hidden by a payment of another asset in its block", function* () {
+    const elsewhere = confirmed({ asset: "ANY", assetId: "d".repeat(64), amount: baseUnits(1n) })
+    assert.deepStrictEqual(yield* movement(paidOnce, attempt, elsewhere, 5), { fee: 1n, settledAt: at(5) })
+  })
+
   it.effect("is not one whose fee may hold another payment", function* () {
     const small = confirmed({ to: "c", toKey: "e".repeat(64) as PublicKey, amount: baseUnits(2n) })
     const rows: ReadonlyArray<Row> = [...opening, [3, from, 997n], [5, from, 895n], [5, to, 150n]]

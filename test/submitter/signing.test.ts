@@ -1,12 +1,17 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { byOneConfig, ConfigInForce, CycleConfig } from "../../src/config/ConfigInForce.ts"
 import { type Treasury, treasuryOf } from "../../src/config/Treasury.ts"
+import { general } from "../../src/domain/Balance.ts"
+import type { IntentId } from "../../src/domain/Hex.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { putInForce, writeAtomically } from "../../src/http/putInForce.ts"
+import { disagreement } from "../../src/store/alerts/makeTrouble.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
+import type { Settings } from "../../src/store/database/Settings.ts"
 import type { StoreError } from "../../src/store/database/StoreError.ts"
 import { haltingOnStoreErrors } from "../../src/store/database/storeErrors.ts"
 import { Journal } from "../../src/store/journal/Journal.ts"
@@ -94,7 +99,7 @@ const asked = Effect.gen(function* () {
   return intent ?? assert.fail("nothing was decided")
 })
 
-type Meanwhile = Effect.Effect<void, StoreError, Outbox | ConfigInForce>
+type Meanwhile = Effect.Effect<void, StoreError, Outbox | ConfigInForce | Settings>
 
 const otherConfig: Meanwhile = Effect.gen(function* () {
   const { now, replace } = yield* ConfigInForce
@@ -104,25 +109,52 @@ const endedElsewhere: Meanwhile = Effect.gen(function* () {
   yield* (yield* Outbox).move(yield* asked, "cancelled", { detail: "paid by another copy of this database" })
 })
 
+const apart: Meanwhile = Effect.gen(function* () {
+  yield* (yield* disagreement).note("they show other balances")
+})
+
 describe("a payment about which the network is asked is not signed if meanwhile", () => {
   it.effect.each([
-    ["another configuration came into force", otherConfig],
-    ["another loop ended it", endedElsewhere],
-  ] as const)("%s", ([, meanwhile]) =>
+    ["another configuration came into force", otherConfig, undefined],
+    ["another loop ended it", endedElsewhere, undefined],
+    ["the gateways disagreed", apart, "they show other balances"],
+  ] as const)("%s", ([, meanwhile, why]) =>
     flow(function* (options, sandbox) {
       for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
       const facts = yield* SigningFacts
-      const during = yield* Effect.context<Outbox | ConfigInForce>()
+      const during = yield* Effect.context<Outbox | ConfigInForce | Settings>()
       const slow = SigningFacts.of({
         ...facts,
         chain: (rows) => Effect.tap(facts.chain(rows), Effect.provide(meanwhile, during)),
       })
       const { outcome } = yield* signAttempt(yield* asked).pipe(Effect.provideService(SigningFacts, slow))
-      assert.deepStrictEqual(outcome, { _tag: "Wait", why: undefined })
+      assert.deepStrictEqual(outcome, { _tag: "Wait", why })
       assert.deepStrictEqual(yield* kept, { spends: 0, attempts: 0, signatures: 0 })
     }),
   )
 })
+
+it.effect("what can be spent is of the payer's account, less what executed since its balances", () =>
+  flow(function* (options, sandbox) {
+    for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+    const [intent, outbox, observations] = [yield* asked, yield* Outbox, yield* Observations]
+    const { request } = yield* SigningFacts
+    const spendable = Effect.map(byOneConfig(request(intent, 1n)), (facts) => facts.spendable)
+    const before = yield* spendable
+    const { timestamp, height } = (yield* observations.watermark)!
+    const row = { party: alice, asset: "0".repeat(64), market: "", type: general, balance: 7n, timestamp }
+    const reached = { timestamp: timestamp + 1_000n, height }
+    yield* observations.advance([row], reached)
+    assert.strictEqual(yield* spendable, before)
+    const other = { ...intent, id: "d".repeat(64) as IntentId, episode: 9 }
+    yield* outbox.record(other)
+    const reserved = yield* outbox.move(other, "reserved", { detail: "" })
+    const sent = yield* outbox.move(reserved, "in_flight", { detail: "" })
+    yield* outbox.move(sent, "confirmed", { detail: "", fee: 0n, settledAt: reached.timestamp })
+    yield* TestClock.adjust("1 second")
+    assert.strictEqual(yield* spendable, before - other.payment.amount - other.feeMax)
+  }),
+)
 
 it.effect("a payment whose rule is gone from the configuration is not signed", () =>
   flow(function* (options, sandbox) {

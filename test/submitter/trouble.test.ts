@@ -8,8 +8,9 @@ import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { signAttempt } from "../../src/submitter/signAttempt.ts"
 import { alice, flow, paid, pass, reason, round, states } from "../support/Flow.ts"
-import { newestAttempts } from "../support/Intents.ts"
+import { newestAttempts, newestIntent } from "../support/Intents.ts"
 import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
 import { ticking } from "../support/ticking.ts"
@@ -212,6 +213,25 @@ describe("a payment in trouble", () => {
       assert.deepStrictEqual(
         (yield* paid(sandbox)).map((p) => p.transferId),
         [String(second?.transferId)],
+      )
+    }),
+  )
+
+  it.effect("ends an attempt that was never sent, though the one before it was", () =>
+    flow(function* (options, sandbox, client) {
+      for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+      yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
+      yield* submitOnce()
+      const unsent = new Set(["decide", "submit"])
+      for (let i = 0; i < 70 && (yield* states)[0] !== "reserved"; i++) yield* round(options, sandbox, unsent)
+      yield* signAttempt(yield* newestIntent)
+      for (let i = 0; i < 30 && (yield* states)[0] !== "reserved"; i++) yield* round(options, sandbox, unsent)
+      assert.deepStrictEqual(
+        (yield* newestAttempts).map(({ state, sends }) => [state, sends > 0]),
+        [
+          ["expired", true],
+          ["expired", false],
+        ],
       )
     }),
   )

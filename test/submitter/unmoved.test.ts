@@ -6,7 +6,9 @@ import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Controls } from "../../src/store/controls/Controls.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
-import { flow, round, states } from "../support/Flow.ts"
+import { loadSends } from "../../src/submitter/loadEnds.ts"
+import { alice, flow, round, states } from "../support/Flow.ts"
+import { newest } from "../support/Intents.ts"
 import { behind, deposits, shown as doneAs, keepEve, pages, pow } from "../support/LoneLiar.ts"
 import { chainId } from "../support/TestSandbox.ts"
 import { ticking } from "../support/ticking.ts"
@@ -114,6 +116,19 @@ const falselyDone = (rules: ReadonlyArray<typeof keepEve>) =>
     const halted = (yield* pages).filter((detail) => detail.includes("is recorded as paid"))
     assert.lengthOf(halted, count)
   })
+
+it.effect("movements are asked for from the oldest of several signatures on", () =>
+  flow(function* (options, sandbox) {
+    while ((yield* states)[0] !== "confirmed") yield* round(options, sandbox)
+    const { attempt } = yield* newest
+    const later = { ...attempt, createdAt: attempt.createdAt + 3_600_000, signedAfter: undefined }
+    for (const due of [
+      [attempt, later],
+      [later, attempt],
+    ])
+      assert.strictEqual((yield* loadSends(alice, due))?.counts.get(attempt.transferId), 1)
+  }),
+)
 
 describe("a payment that was never made and is recorded as paid", () => {
   it.effect("halts where answers name no block either", () => falselyDone([]))
