@@ -98,6 +98,12 @@ describe("a withdrawal", () => {
   )
 })
 
+it("limits of decisions count 24 hours before the clock or the newest block, whichever is earlier", () => {
+  const now = 1_800_000_000_000
+  const since = [dayOf([], now, now - 9_000), dayOf([], now - 9_000, now)].map((one) => one.since)
+  assert.deepStrictEqual(since, Array(2).fill(now - 9_000 - 86_400_000))
+})
+
 it("the signatures of what is reserved again, or is with its approvers again, count once in the limits", () => {
   const open = (["reserved", "awaiting_approval", "in_flight"] as const).map((state) => intentOf(state, { state }))
   const { except } = dayOf(open, 1_800_000_000_000, 1_800_000_000_000)

@@ -351,6 +351,7 @@ describe("the policy", () => {
     [units(100), 4, 1],
     [units(200), 4, 2],
     [1n, 5, 1],
+    [1n, 6, 2],
     [units(901), 5, undefined],
   ] as const)("has room again once enough has left the period, case %#", (wanted: bigint, count, at) => {
     const [line] = policy.lines
