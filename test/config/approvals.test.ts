@@ -57,6 +57,7 @@ describe("approvals of a treasury file", () => {
       yield* digestOf(desk(undefined, "1")),
       yield* digestOf(desk(undefined, "2", "5h")),
       yield* digestOf(desk(`ann: ${ana}, ben: ${ben}`)),
+      yield* digestOf(desk(`ana: ${operatorKey("eve").publicKey}, ben: ${ben}`)),
       yield* digestOf(desk(`ana: ${ana}, ben: ${ben}, eve: ${operatorKey("eve").publicKey}`)),
       yield* digestOf(desk(), ', approval: desk, approvalAbove: "50"'),
     ]
