@@ -1,5 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { beatOnce } from "../../src/alerts/AlertLoop.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
@@ -59,6 +60,21 @@ describe("the heartbeat", () => {
       yield* beatOnce()
       assert.lengthOf(service.calls, 0)
       yield* goRound(all)
+      yield* beatOnce()
+      assert.lengthOf(service.calls, 1)
+    }).pipe(Effect.provide(layers(service.url)))
+  })
+
+  it.effect("is not called while the store takes no writes", function* () {
+    yield* TestClock.setTime(1_800_000_000_000)
+    const service = yield* serviceServer
+    yield* Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`PRAGMA query_only = 1`
+      yield* goRound(all)
+      yield* beatOnce()
+      assert.lengthOf(service.calls, 0)
+      yield* sql`PRAGMA query_only = 0`
       yield* beatOnce()
       assert.lengthOf(service.calls, 1)
     }).pipe(Effect.provide(layers(service.url)))

@@ -156,6 +156,8 @@ describe("a pause of what has another name now", () => {
         assert.containSubset(yield* reload(textWith({ mode: "live", key: eve }), true), { _tag: "Reloaded" })
         yield* TestClock.setTime(now)
         assert.deepStrictEqual(yield* scopes, [`party:${bob}`, "party:bob"])
+        const ends = (yield* Effect.flatMap(Controls, ({ pauses }) => pauses)).map(({ until }) => until)
+        assert.deepStrictEqual(ends, [now + 3_600_000, now + 3_600_000])
         yield* pauseUntil("rule:keep-bob")
         yield* TestClock.setTime(ahead)
         const renamed = textWith({ mode: "live", key: eve, rule: "fund-bob" })
