@@ -6,10 +6,12 @@ import { isWanted } from "../../src/engine/isWanted.ts"
 import type { SplitRule } from "../../src/rules/Rule.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { type FlowServices, flow, round } from "../support/Flow.ts"
+import { bob, type FlowServices, flow, round } from "../support/Flow.ts"
 import { type Body, effectOf } from "../support/it.ts"
 import { attemptOf } from "../support/Payments.ts"
-import { one } from "../support/TestSandbox.ts"
+import { head, payment, signed, submit } from "../support/TestClient.ts"
+import { one, usdt } from "../support/TestSandbox.ts"
+import { waitUntil } from "../support/until.ts"
 
 const divide = {
   name: "divide",
@@ -118,6 +120,25 @@ describe("another attempt of one part of a split", () => {
     halves(function* ({ second, firstIs }) {
       yield* firstIs("reserved", "abandoned")
       assert.strictEqual(yield* second(inBand), "gone")
+    }),
+  )
+})
+
+describe("a decided payment whose receiver pays on", () => {
+  it.effect("is still wanted: its rule would pay more of it now", () =>
+    flow(function* (options, sandbox, client) {
+      const outbox = yield* Outbox
+      const isDecided = Effect.map(outbox.open, (open) => open.length === 1)
+      yield* waitUntil("the decision", isDecided, round(options, sandbox, undone))
+      const [intent] = yield* outbox.open
+      const onward = payment(client, "eve", 10n * one, { asset: usdt })
+      yield* submit(client, signed(client, { from: "bob", command: onward, framing: "bare", ...(yield* head(client)) }))
+      const has = Effect.map(
+        Effect.flatMap(Observations, ({ accounts }) => accounts),
+        (all) => all.some(({ party, balance }) => party === bob && balance < 50n * one),
+      )
+      yield* waitUntil("the smaller balance", has, round(options, sandbox, undone))
+      assert.strictEqual((yield* isWanted(intent!)).verdict, "wanted")
     }),
   )
 })

@@ -6,6 +6,7 @@ import { pruneHourly } from "../../src/poller/BalancePoller.ts"
 import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { resend } from "../../src/store/alerts/alertRecords.ts"
 import { makeTrouble } from "../../src/store/alerts/makeTrouble.ts"
+import { addSilence } from "../../src/store/alerts/silences.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { Settings } from "../../src/store/database/Settings.ts"
 import { itWith } from "../support/it.ts"
@@ -72,6 +73,18 @@ describe("alerts", () => {
     yield* queue.prune(9_001)
     assert.deepStrictEqual(yield* kept, ["given up"])
     assert.strictEqual(yield* deliveries, 1)
+  })
+
+  it.effect("that wait are silenced by the subject that the silence names, and others are not", function* () {
+    const queue = yield* AlertQueue
+    yield* TestClock.setTime(1_000)
+    yield* queue.raise(alert("of s"))
+    yield* queue.raise({ ...alert("of another"), subject: "t" })
+    yield* addSilence({ name: null, kind: "rule", subject: "s", author: "ana", reason: "drill", until: hour })
+    assert.deepStrictEqual(
+      (yield* queue.due(100)).map(({ dedup }) => dedup),
+      ["of another"],
+    )
   })
 
   it.effect("of what stands until a person acts are told once, however long it stands", function* () {
