@@ -10,6 +10,7 @@ import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"
+import { adoptRules } from "../../src/engine/adoptRules.ts"
 import { reloadConfig } from "../../src/http/reload.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
@@ -234,6 +235,23 @@ describe("a rule that is gone", () => {
       assert.deepStrictEqual(yield* start(tops, timerOf(bobs)), [7, timed(bobs).firingSince, 1])
       assert.deepStrictEqual(yield* start([...tops, ...fee(daily)], timerOf(bobs)), [7, timed(bobs).firingSince, 1])
     }),
+  )
+
+  it.effect("keeps no timer where its asset's name stands for another asset now", () =>
+    installed(({ start }) =>
+      start(tops, function* () {
+        yield* rememberBoth
+        const { treasury, mode } = (yield* ConfigInForce).now()
+        const adoptAfter = Effect.fnUntraced(function* (id: string) {
+          const former = { ...treasury, assets: new Map([["USDT", { ...treasury.assets.get("USDT")!, id }]]) }
+          yield* (yield* Database).write(adoptRules(treasury.rules, mode, former, treasury.rules))
+        })
+        yield* adoptAfter(usdt)
+        assert.deepStrictEqual(yield* timerOf(bobs), [7, timed(bobs).firingSince, 1])
+        yield* adoptAfter("ab".repeat(32))
+        assert.deepStrictEqual(yield* timerOf(bobs), [7, undefined, 0])
+      }),
+    ),
   )
 
   const held = memoryOf({
