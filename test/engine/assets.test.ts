@@ -2,6 +2,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
 import { notifyAssets } from "../../src/engine/notifyAssets.ts"
@@ -100,6 +101,26 @@ describe("an asset that becomes enabled", () => {
         },
         { assets: [savings], rules: [news], more: alerts(url), mode: "observe" },
       ),
+    ),
+  )
+
+  it.effect("is alerted later where the store could not take its alert", () =>
+    flow(
+      function* (_, sandbox) {
+        const sql = yield* SqlClient.SqlClient
+        for (let i = 0; i < 6; i++) yield* sandbox.stepBlock
+        yield* pollAssets()
+        yield* sql`CREATE TRIGGER full BEFORE INSERT ON alerts BEGIN SELECT RAISE(ABORT, 'full'); END`
+        yield* Effect.flip(notifyAssets())
+        yield* sql`DROP TRIGGER full`
+        yield* notifyAssets()
+        const due = yield* (yield* AlertQueue).due(10)
+        assert.include(
+          due.map(({ subject, fields }) => `${subject} ${fields["rule"]}`),
+          "sDAI news",
+        )
+      },
+      { assets: [savings], rules: [news], more: alerts("http://127.0.0.1:1/hook"), mode: "observe" },
     ),
   )
 
