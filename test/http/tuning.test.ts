@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { noteOutOfBand, readOutOfBand } from "../../src/http/readFacts.ts"
 import { readView } from "../../src/http/StatusView.ts"
 import { watchHealth } from "../../src/http/watchHealth.ts"
@@ -150,6 +151,23 @@ describe("a condition of health", () => {
         )
       }),
       conditions({ restarts: { alert: false } }),
+    ),
+  )
+
+  it.effect("has its all-clear where it is switched off while it stands", () =>
+    flow(
+      Effect.fnUntraced(function* () {
+        yield* crashed
+        yield* TestClock.adjust("2 minutes")
+        yield* watchHealth()
+        const { treasury, mode } = (yield* ConfigInForce).now()
+        const alerting = { ...treasury.alerting, conditions: new Map([["restarts", undefined]] as const) }
+        yield* (yield* ConfigInForce).replace({ treasury: { ...treasury, alerting }, mode }, Effect.void)
+        yield* watchHealth()
+        const standing = (yield* listAlerts(100, "standing")).map(({ detail }) => detail)
+        assert.notInclude(standing.join(), "The process ended")
+      }),
+      conditions({ restarts: { after: "2m" } }),
     ),
   )
 })
