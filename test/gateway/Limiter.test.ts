@@ -202,6 +202,18 @@ describe("the limiter of one gateway", () => {
     assert.isTrue(Exit.isFailure(yield* Fiber.await(slow)))
   })
 
+  it.effect("keeps a ban for its time where a shorter one follows", function* () {
+    const limiter = yield* make()
+    const short: GatewayReason = { _tag: "Banned", retryAfterMillis: 5_000 }
+    const late = yield* Effect.forkChild(limiter.pass(read("later"), Effect.delay(Effect.fail(short), "1 second")), {
+      startImmediately: true,
+    })
+    yield* fails(limiter, { _tag: "Banned", retryAfterMillis: 60_000 }, read("first"))
+    yield* TestClock.adjust("1 second")
+    yield* Fiber.await(late)
+    assert.deepStrictEqual(yield* limiter.pace, { state: "banned", forMillis: 59_000, waiting: 0 })
+  })
+
   it.effect("answers writes first, then by urgency, and nobody waits for ever", function* () {
     const limiter = yield* make(1)
     yield* limiter.applyHeaders(advertise(2, 0))

@@ -54,6 +54,7 @@ describe("what explains a debit", () => {
     ["a refund", [row(2n, 110n), row(3n, 110n)], [], []],
     ["an account begun anew", [row(2n, 50n, true)], [], []],
     ["nothing", [row(2n, 90n)], [], [10n]],
+    ["nothing after an account begun anew", [row(2n, 50n, true), row(3n, 40n)], [], [10n]],
     ["nothing the second time", [row(2n, 90n), row(3n, 80n)], [paid("p", 10n, 2n)], [10n]],
     ["a payment, but not all", [row(2n, 70n)], [paid("p", 10n, 2n)], [20n]],
     ["only a payment of long before", [row(100n, 90n)], [paid("p", 10n, 2n)], [10n]],

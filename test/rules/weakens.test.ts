@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { BaseUnits } from "../../src/domain/Amount.ts"
+import { type BaseUnits, baseUnits } from "../../src/domain/Amount.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Party } from "../../src/rules/Account.ts"
 import {
@@ -9,9 +9,11 @@ import {
   type Policy,
   type PolicyLine,
   type PolicyPayment,
+  periodUse,
 } from "../../src/rules/policy/Policy.ts"
 import { type Terms, weakens } from "../../src/rules/policy/weakens.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
+import { intentOf } from "../support/Payments.ts"
 
 const keys = ["a", "b", "c", "d"]
 const usdt = { symbol: "USDT", id: "u", decimals: 0 }
@@ -140,6 +142,8 @@ describe("a weaker configuration", () => {
     assert.deepStrictEqual(receivers(two, [shared]), ["b", "c"])
     assert.deepStrictEqual(receivers(two, [policy, withLine({ assetId: "v" }).policy]), ["c"])
     assert.deepStrictEqual(receivers(one, []), ["b"])
+    const payers = withLine({ from: new Set(["a", "c"]) }).policy
+    assert.deepStrictEqual([...countedIn(policy, one, [payers]).from].toSorted(), ["a", "c"])
   })
 
   it("is none that is stricter, or says the same in other words", () => {
@@ -198,6 +202,17 @@ const passes = (policy: Policy, payment: PolicyPayment, paid: ReadonlyArray<Poli
         count: 0,
       }),
   ).permitted
+
+it("a payment that is signed counts once in the use of its line", () => {
+  const counted = line(1)
+  const open = (["reserved", "in_flight"] as const).map((state) => {
+    const intent = intentOf(state, { state })
+    const cell = { fromKey: "a" as PublicKey, toKey: "b" as PublicKey, assetId: "u", amount: baseUnits(3n) }
+    return { ...intent, payment: { ...intent.payment, ...cell } }
+  })
+  const use = periodUse({ open, signed: () => ({ amount: 3n, count: 1 }) }, counted, [])
+  assert.deepStrictEqual(use, { amount: 6n, count: 2 })
+})
 
 describe("the check of a weaker policy", () => {
   it("lets no policy pass that allows a payment the old one refused", () => {
