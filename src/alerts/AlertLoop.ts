@@ -35,7 +35,7 @@ const deliverTo = Effect.fnUntraced(function* (treasury: string, receiver: strin
     const other = yield* queue.another(delivery)
     if (other === undefined) continue
     const otherAt = yield* deliver(treasury, other)
-    // Of a receiver that hangs, the time of the first has passed by now.
+    // The later of both: if the receiver hangs, the first time has passed before the second attempt ends.
     yield* otherAt === undefined ? queue.setAside(delivery) : queue.postpone(receiver, Math.max(nextAt, otherAt))
   }
 })
@@ -46,7 +46,7 @@ const receivers = Effect.gen(function* () {
   return new Set([...(yield* Notifier).receivers, ...pending.map(({ receiver }) => receiver)])
 })
 
-/** Kinds of the rules that raise an alert; of any other, each rule that pays. */
+/** Kind of the rules that raise an alert. Rules of any kind raise an alert that is not named here. */
 const raisers: Readonly<Record<string, Rule["kind"]>> = {
   rule_fires: "alert",
   rule_code: "code",
@@ -102,7 +102,7 @@ const together = ({ subject, detail, group }: Delivery) => {
   return { detail: `${first.join("; ")}${more}`, count }
 }
 
-/** Returns when it is tried again (Unix milliseconds); undefined where it is not. */
+/** Sends one alert or group. Returns the time of the next attempt (Unix milliseconds); undefined if there is none. */
 const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, delivery: Delivery) {
   const queue = yield* AlertQueue
   const notifier = yield* Notifier

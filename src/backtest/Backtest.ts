@@ -63,7 +63,7 @@ const conditionsOf = ({ alertEntries, raised }: VirtualTreasury, until: number) 
     return {
       rule: name,
       severity,
-      told: raised.filter(({ kind, rule }) => kind === "firing" && rule === name).length,
+      alerts: raised.filter(({ kind, rule }) => kind === "firing" && rule === name).length,
       times: spans.length,
       millis: lengths.reduce((sum, one) => sum + one, 0),
       longestMillis: lengths.reduce((most, one) => Math.max(most, one), 0),
@@ -138,7 +138,7 @@ const accountsOf = ({ parties, assets }: BacktestOptions, { ledger }: VirtualTre
     }),
   )
 
-/** Largest time between two equal payments, or alerts, that count as the same. */
+/** Equal payments, or alerts, of two backtests count as the same if they are at most this far apart. */
 const sameMillis = 60_000
 
 /** Number of results that both sides have, and the results that one side alone has. */
@@ -149,7 +149,7 @@ export interface Sides<A> {
 }
 
 /** Difference between the results of two sets of rules. */
-export interface PaymentDifference extends Sides<DecidedPayment> {
+export interface BacktestDifference extends Sides<DecidedPayment> {
   readonly alerts: Sides<RaisedAlert>
 }
 
@@ -159,7 +159,7 @@ const paidKey = ({ intent: { payment } }: DecidedPayment): string =>
 const alertKey = ({ kind, rule, subject }: RaisedAlert): string => [kind, rule, subject].join("|")
 
 /** Compares the payments and alerts of two backtests of one past. */
-export const compareBacktests = (here: Backtest, there: Backtest): PaymentDifference => ({
+export const compareBacktests = (here: Backtest, there: Backtest): BacktestDifference => ({
   ...sides(here.payments, there.payments, paidKey),
   alerts: sides(here.raised, there.raised, alertKey),
 })

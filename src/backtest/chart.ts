@@ -228,7 +228,7 @@ const otherReason = ["#555555", "#bbbbbb"] as const
 /** The class of a reason's colour. */
 const reasonClass = (reason: string): string => (reason in reasons ? `r-${reason}` : "r-other")
 
-/** Colours of a chart by class; those of a dark page where the reader's is one. */
+/** Colours of a chart by class, for a light page and for a dark one. */
 const styleText = (): string => {
   const all = [
     ...colours,
@@ -313,7 +313,7 @@ const legendText = (drawings: ReadonlyArray<Drawing>, y: number): string => {
   return items.join("")
 }
 
-/** Which line is whose, where there are two. */
+/** Line, letter and name of each of two sets of rules. */
 const namesText = (drawn: ReadonlyArray<Drawn>, y: number): string =>
   drawn
     .map(({ name }, i) => {

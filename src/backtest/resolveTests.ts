@@ -30,7 +30,7 @@ interface Names {
   readonly report: Reporter
 }
 
-/** The same for events at a time (Unix milliseconds). */
+/** `Names`, with the time of the events (Unix milliseconds). */
 interface EventNames extends Names {
   readonly at: number
 }

@@ -178,7 +178,8 @@ const test = Command.make(
         .join("\n"),
     )
     if (body.deliveries.every(({ state, error }) => state === "delivered" && error === null)) return
-    const text = "a receiver, or one of its addresses, did not take it; waiting alerts are sent again automatically"
+    const text =
+      "a receiver, or one of its addresses, did not accept it; correct alerts.receivers, or the network to it; waiting alerts are sent again automatically"
     return yield* failWith("failure", text)
   }),
 ).pipe(Command.withDescription("Send a test alert and wait for its delivery; exit 1 if a receiver does not accept it"))

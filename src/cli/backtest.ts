@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { type Backtest, compareBacktests, type PaymentDifference, runBacktest } from "../backtest/Backtest.ts"
+import { type Backtest, type BacktestDifference, compareBacktests, runBacktest } from "../backtest/Backtest.ts"
 import { chart } from "../backtest/chart.ts"
 import { externalEvents, type History } from "../backtest/History.ts"
 import { loadSimulated, readTests } from "../backtest/readTests.ts"
@@ -79,7 +79,7 @@ const jsonOf = ({ drawing: _, lines, payments, unsigned, raised, from, to, accou
 
 const alertRow = ({ at, request: _, ...alert }: RaisedAlert) => ({ at: iso(at), ...alert })
 
-const jsonDifference = ({ both, onlyHere, onlyThere, alerts }: PaymentDifference) => ({
+const jsonDifference = ({ both, onlyHere, onlyThere, alerts }: BacktestDifference) => ({
   both,
   onlyHere: onlyHere.map(paidRow),
   onlyThere: onlyThere.map(paidRow),
@@ -128,7 +128,7 @@ const parametersOf = (history: History, fee: Option.Option<string>): WorldSettin
 /** Time to settle if the past has no payment to measure. */
 const settlesMillisDefault = 2_000
 
-/** Median milliseconds from decision to execution of the past's payments, but for those that waited for people. */
+/** Median milliseconds from decision to execution of the past's payments, without those that needed approval. */
 const settlesMillisOf = ({ payments }: History, policy: Policy): number => {
   const delays = payments
     .filter(
@@ -156,7 +156,7 @@ const spanOf = (history: History, from: number | undefined, to: number | undefin
   const first = history.rows[0] ?? history.before[0]
   const last = history.rows.at(-1) ?? first
   const begun = millisOf(first?.timestamp ?? 0n)
-  // The treasury began with its first balance: what was planned before is not owed.
+  // The treasury began with its first balance: payouts planned before it are not owed.
   const start = from === undefined || history.before.length === 0 ? Math.max(from ?? 0, begun) : from
   // The last row belongs to the past, and so does what the rules do on it within a minute.
   return { start: Math.floor(start / 1_000) * 1_000, until: to ?? millisOf(last?.timestamp ?? 0n) + 60_000 }

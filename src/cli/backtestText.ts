@@ -1,4 +1,4 @@
-import type { Backtest, PaymentDifference, Sides } from "../backtest/Backtest.ts"
+import type { Backtest, BacktestDifference, Sides } from "../backtest/Backtest.ts"
 import { paidText } from "../backtest/TestRun.ts"
 import type { DecidedPayment, RaisedAlert } from "../backtest/World.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
@@ -93,13 +93,13 @@ const holdRows = ({ holds }: Backtest): ReadonlyArray<ReadonlyArray<string>> => 
 const shownMax = 20
 
 const conditionRows = ({ conditions, from, to }: Backtest): ReadonlyArray<ReadonlyArray<string>> =>
-  conditions.map(({ rule, severity, told, times, millis, longestMillis, begun, forMillis }) => {
-    const title = [rule, severity, plural(told, "alert")]
+  conditions.map(({ rule, severity, alerts, times, millis, longestMillis, begun, forMillis }) => {
+    const title = [rule, severity, plural(alerts, "alert")]
     if (times > 0) {
-      const held = `held ${plural(times, "time")}`
-      return [...title, held, `${timeText(millis)}${percent(millis, to - from)}`, `longest ${timeText(longestMillis)}`]
+      const often = `true ${plural(times, "time")}`
+      return [...title, often, `${timeText(millis)}${percent(millis, to - from)}`, `longest ${timeText(longestMillis)}`]
     }
-    if (begun === 0) return [...title, "never held", "", ""]
+    if (begun === 0) return [...title, "never true", "", ""]
     const often = `true ${plural(begun, "time")}, never for ${timeText(forMillis)}`
     return [...title, "never long enough", often, ""]
   })
@@ -162,7 +162,7 @@ export const backtestText = (name: string, result: Backtest, past: PastSummary):
 }
 
 /** How two sets of rules differ over the same past. */
-export const differenceText = (here: string, there: string, { alerts, ...paid }: PaymentDifference): string => {
+export const differenceText = (here: string, there: string, { alerts, ...paid }: BacktestDifference): string => {
   const payment = (one: DecidedPayment) => `${instantText(one.at)}  ${one.rule}  ${paidText(one)}`
   return [
     ...sidesText("payments", [here, there], paid, payment),

@@ -113,7 +113,7 @@ const haltWithoutDaemon = Effect.fnUntraced(function* (
     stored?.isShared === true
       ? yield* asGuest(stored.found, haltSigning("operator", cause)).pipe(
           quiet,
-          // An interrupt of a database that does not answer still halts this host.
+          // Ctrl-C while the database does not answer still halts this host.
           Effect.onInterrupt(() => Effect.ignore(writeHaltFile(dataDir, cause))),
           Effect.exit,
         )
@@ -128,7 +128,10 @@ const haltWithoutDaemon = Effect.fnUntraced(function* (
   }
   yield* writeHaltFile(dataDir, cause)
   const notElsewhere = (failure: Cause.Cause<unknown>) =>
-    failWith("failure", `NOT HALTED elsewhere: ${Cause.squash(failure)}`)
+    failWith(
+      "failure",
+      `NOT HALTED elsewhere: ${Cause.squash(failure)}; ${dataDir}/HALT halts this host alone: run this where the treasury runs`,
+    )
   if (shared !== undefined) return yield* notElsewhere(shared.cause)
   if (!isDaemonThere && stored !== undefined) {
     const own = yield* Effect.provide(haltSigning("halt_file", cause), storeLayer(stored.found)).pipe(

@@ -194,7 +194,7 @@ const backfillFlags = {
 
 const readers = { past: "the daemon has read", now: "the daemon reads", next: "the next daemon reads" }
 
-/** The reader of the requested past. On a terminal, draws the daemon's progress until it has read, or stops. */
+/** Subject and verb for the reader of the past. On a terminal, first draws the progress until the daemon ends it. */
 const readerOf = Effect.fnUntraced(function* (dataDir: string, since: string) {
   const { progress } = yield* ProcessContext
   if (progress === undefined) return readers.now

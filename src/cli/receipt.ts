@@ -113,7 +113,7 @@ const receiptText = (statement: Statement, proven: Proven, { entries }: EntryCha
   ].join("\n")
 }
 
-/** Receipts of a thousand entries are smaller. */
+/** Longest receipt file that is read. A receipt of a thousand entries is smaller. */
 const receiptBytesMax = 16_000_000
 
 const readJson = (file: string) =>
@@ -161,7 +161,10 @@ export const receipt = Command.make(
     const file = output.value
     return yield* Effect.try({
       try: () => writeFileSync(file, `${text}\n`),
-      catch: (error) => failWith("failure", `${file} cannot be written (${(error as NodeJS.ErrnoException).code})`),
+      catch: (error) => {
+        const { code } = error as NodeJS.ErrnoException
+        return failWith("failure", `${file} cannot be written (${code}); name a file in a directory of this user`)
+      },
     })
   }),
 ).pipe(Command.withDescription("Print one payment with its proof"), Command.withSubcommands([verifyReceipt]))

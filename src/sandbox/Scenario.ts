@@ -15,7 +15,7 @@ export interface ScenarioAsset {
   readonly decimals: number
   readonly quantum: bigint
   readonly source: Exclude<Asset["source"], { readonly kind: "unknown" }>
-  /** In order of height; the last one whose height is reached holds. */
+  /** In order of height; the last one whose height is reached applies. */
   readonly statuses: ReadonlyArray<{ readonly height: number; readonly status: AssetStatusName }>
 }
 
@@ -87,7 +87,7 @@ const build = (raw: ScenarioText & { readonly listen: string }, chainId: string,
   }
   for (const [i, { id }] of raw.assets.entries()) {
     const first = raw.assets.findIndex((asset) => asset.id === id)
-    if (first < i) report(["assets", i, "id"], `the id of asset ${first + 1} once more`, "give each asset its own")
+    if (first < i) report(["assets", i, "id"], `asset ${first + 1} has the same id`, "give each asset its own")
   }
   return {
     chainId,

@@ -23,7 +23,7 @@ import { settleAndAlert } from "./settleAndAlert.ts"
 /** Withdrawals that ended within this time before a signature may be among the movements since. Milliseconds. */
 const earlierMillis = 3_600_000
 
-/** How far the ledger's clock may be behind ours. */
+/** How far the ledger's clock may be behind ours. Nanoseconds. */
 const clockNanos = 60_000_000_000n
 
 type Sends = Effect.Success<ReturnType<typeof loadSends>>
@@ -45,7 +45,7 @@ export const movementsFor = Effect.fnUntraced(function* (attempt: Attempt, sends
 const sinceOf = (attempt: Attempt): bigint => attempt.signedAfter ?? signedBy(attempt) - behindNanos
 
 /** Movements of a withdrawal bear no id: any alike since its signature says that it may have executed. */
-const hasWithdrawn = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
+const mayHaveWithdrawn = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
   const now = nanosOf(yield* Clock.currentTimeMillis)
   const reader = yield* GatewayReader
   const answer = yield* ifSupported(reader.debits(attempt.party, signedBy(attempt) - clockNanos, now))
@@ -174,7 +174,7 @@ export const judgeFound = Effect.fnUntraced(function* (
       return yield* settleExecuted(live, { fee: undefined, settledAt, how: "seen on the ledger" }, noted)
     }
     case "Failed": {
-      if (isWithdrawn && (yield* hasWithdrawn(intent, attempt))) return yield* escalateIfOverdue(live)
+      if (isWithdrawn && (yield* mayHaveWithdrawn(intent, attempt))) return yield* escalateIfOverdue(live)
       const { detail } = verdict
       yield* outbox.addEvidence(attempt, "execution_failed", seen)
       const ending = { state: "failed", sentence: `failed: ${detail}`, detail, severity: "page" } as const
@@ -207,7 +207,7 @@ const executedAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt
   if (isInBalances(intent, attempt, ends, reportedAt)) return reportedAt
   const clock = nanosOf(yield* Clock.currentTimeMillis)
   const latest = ends.until > clock ? ends.until : clock
-  // Balances that are not known of that time yet say nothing against it.
+  // Balances that are not known up to that time do not contradict it.
   return reportedAt > signedBy(attempt) && reportedAt >= ends.until ? reportedAt : latest
 })
 
@@ -225,7 +225,7 @@ export const speaksAgainst = Effect.fnUntraced(function* ({ intent, attempt }: L
   // A block may hold several payments: where no movement says whose a fall is, a larger one may be its own as well.
   if (sends === undefined && mayHaveLeft(intent, attempt, ends, 0n) !== false) return fell
   if (sends?.shown.has(attempt.transferId) === true) return "no listing has it, but the movements do"
-  if (intent.command === "withdraw" && (yield* hasWithdrawn(intent, attempt))) {
+  if (intent.command === "withdraw" && (yield* mayHaveWithdrawn(intent, attempt))) {
     return "no listing has it, but the movements have a similar one"
   }
   const rows = yield* (yield* Observations).watermark

@@ -105,7 +105,7 @@ describe("the verbs of alerts", () => {
       const partly = yield* testedWith(Notifier.layerReceivers([{ name: "log", email }]))
       assert.strictEqual(partly.stdout.trim(), "log  delivered: the mail server refused it for ben@x.example")
       assert.strictEqual(partly.code, 1)
-      assert.include(partly.stderr, "a receiver, or one of its addresses, did not take it")
+      assert.include(partly.stderr, "a receiver, or one of its addresses, did not accept it")
       const none = yield* Effect.promise(() => callCofferer(["alerts", "test", "nobody", "--data", options.dataDir]))
       assert.strictEqual(none.code, 4)
       assert.include(none.stderr, "alerts.receivers has log")

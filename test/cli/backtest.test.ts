@@ -149,7 +149,7 @@ describe("backtest", () => {
     const svg = join(dir, "alerts.svg")
     const text = await callCofferer(["backtest", "-c", one, "-d", data, "--against", two, "--chart", svg])
     assert.strictEqual(text.code, 0, text.stderr)
-    assert.match(text.stdout, /conditions that alert\n {2}hot-low {2}page {2}2 alerts {2}held 2 times {2}\d+/)
+    assert.match(text.stdout, /conditions that alert\n {2}hot-low {2}page {2}2 alerts {2}true 2 times {2}\d+/)
     assert.match(text.stdout, /alerts\n {2}.* page {2}firing {2}hot-low {2}hot\/USDT: .* is below 10,000\n/)
     assert.match(text.stdout, /alerts of both: 0\nonly by .*one.yaml: 4\n(?:.*\n)+only by .*two.yaml: 0/)
     assert.match(readFileSync(svg, "utf8"), /<title>hot-low<\/title>/)
@@ -159,8 +159,8 @@ describe("backtest", () => {
       alerts.map(({ rule, kind }: { rule: string; kind: string }) => `${rule} ${kind}`),
       ["hot-low firing", "hot-low cleared", "hot-low firing", "hot-low cleared"],
     )
-    assert.deepInclude(conditions[0], { rule: "hot-low", severity: "page", told: 2, times: 2 })
+    assert.deepInclude(conditions[0], { rule: "hot-low", severity: "page", alerts: 2, times: 2 })
     assert.lengthOf(difference.alerts.onlyHere, 4)
-    assert.deepInclude(against.conditions[0], { told: 0, times: 0, millis: 0 })
+    assert.deepInclude(against.conditions[0], { alerts: 0, times: 0, millis: 0 })
   })
 })

@@ -193,7 +193,7 @@ describe("treasuries whose store is PostgreSQL", () => {
       () => `${urlOf(serverUrl(), "x")}&sslmode=tls`,
       /"tls"; correct its address/,
     ],
-    ["a database that is not there", () => urlOf(serverUrl(), "none"), /"none" does not exist; make that database/],
+    ["a database that is not there", () => urlOf(serverUrl(), "none"), /"none" does not exist; create that database/],
     ["a role that is not there", () => urlOf(serverUrl(), "postgres", "nobody"), /role "nobody".*; correct user and/],
     ["a role above row security", () => urlOf(serverUrl(), "postgres", "postgres"), /role is above row security; conn/],
     ["a role without tables of its own", () => urlOf(serverUrl(), "postgres"), /permission denied.*; make the user of/],

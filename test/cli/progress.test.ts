@@ -116,6 +116,6 @@ policy: `
       ...["-c", file, "-d", await pastStore([rowOf("reserve", 90_000, 0), ...hot])],
     ])
     assert.match(stdout, /hot-low {2}page {2}0 alerts {2}never long enough {2}true 2 times, never for 10 min$/m)
-    assert.match(stdout, /hot-dry {2}page {2}0 alerts {2}never held$/m)
+    assert.match(stdout, /hot-dry {2}page {2}0 alerts {2}never true$/m)
   })
 })

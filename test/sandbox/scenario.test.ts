@@ -107,7 +107,7 @@ describe("a scenario", () => {
     [
       "one id for two assets",
       scenarioText({ assets: [tether, { ...vegaAsset, id: usdt }] }),
-      /^test\.yaml:10:13 {2}the id of asset 1 once more; give each asset its own$/,
+      /^test\.yaml:10:13 {2}asset 1 has the same id; give each asset its own$/,
     ],
     ["no sandbox at all", "name: x", /sandbox/],
   ]

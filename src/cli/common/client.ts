@@ -164,9 +164,9 @@ interface Call {
   readonly timeoutMillis?: number | undefined
   /** True if it may create a database. Default false: without one there is nothing to query. */
   readonly mayCreate?: boolean
-  /** True if it may stop or resume what another process runs. Default false: that one must be asked. */
+  /** True if it may write while another process has the lease of a shared store: a stop or a resume. Default false. */
   readonly isGuest?: boolean
-  /** Its data directory, if known: looking for it again would repeat its warnings. */
+  /** The data directory, if the caller has found it: a second search would repeat its warnings. */
   readonly dataDir?: string
 }
 
@@ -210,7 +210,7 @@ export const storedSetup = Effect.fnUntraced(function* (asked: Chosen, dataDir: 
   return yield* setup({ ...chosen, data: Option.some(dataDir) })
 })
 
-/** Longer than a process that hangs in a transaction keeps the store locked. */
+/** Timeout of a guest. A holder that hangs within a transaction keeps the store locked for less. */
 const guestWaitMillis = 15_000
 
 /**

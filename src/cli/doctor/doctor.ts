@@ -192,7 +192,7 @@ const networkFindings = Effect.fn("Doctor.network")(
       Effect.provide(
         Layer.merge(gatewayLayer({ treasury }), ProofOfWork.layer).pipe(Layer.provide(layerMetrics(treasury))),
       ),
-      // A file with a header of a gateway cannot be read.
+      // The file of a gateway's header cannot be read.
       Effect.catchTag("ConfigError", ({ problems }) => Effect.succeed(problemsAs("gateway", "bad", problems))),
     ),
 )

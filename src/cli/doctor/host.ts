@@ -30,7 +30,7 @@ export const keyFindings = Effect.fnUntraced(function* (setup: Setup) {
   return [...problemsAs("keys", "warn", warnings), ...(isShown ? [healthy("keys", sound)] : [])]
 })
 
-/** True of a link to nothing as well: a start does not make a directory there. */
+/** True also for a broken symbolic link: a start makes no directory in its place. */
 const isThere = (path: string): boolean => {
   try {
     lstatSync(path)
@@ -103,7 +103,7 @@ const listenProbe = (host: string, port: number) =>
     server.listen({ host, port, exclusive: true }, () => server.close(() => resume(Effect.undefined)))
   })
 
-/** The addresses at which the process listens: that of the page, and that of the metrics if they have another. */
+/** Checks that the addresses of the page and of the metrics are free, or used by this treasury's daemon. */
 export const portFindings = Effect.fnUntraced(function* ({ listen, metrics, isOneOfMany }: Setup, isRunning: boolean) {
   const setting = (name: string) => `${addressSetting(name, isOneOfMany)} or COFFERER_${name.toUpperCase()}`
   const uses = [
@@ -133,8 +133,8 @@ export const portFindings = Effect.fnUntraced(function* ({ listen, metrics, isOn
 /** Wire form of transactions: configured, or learned from the last payment that the chain executed. */
 export const wireFormFinding = Effect.fnUntraced(function* (found: Setup, isRunning: boolean) {
   const { framing, chainId } = found.treasury.network
-  const isThere = found.postgresUrlFile !== undefined || existsSync(join(found.dataDir, databaseFile))
-  const canRead = !isRunning && isThere
+  const hasDatabase = found.postgresUrlFile !== undefined || existsSync(join(found.dataDir, databaseFile))
+  const canRead = !isRunning && hasDatabase
   const read = canRead
     ? yield* Settings.pipe(
         Effect.flatMap((settings) => settings.framing(chainId)),

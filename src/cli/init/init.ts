@@ -84,7 +84,7 @@ const write = (file: string, text: string) =>
     try: () => writeFileSync(file, text, { flag: "wx", mode: 0o644 }),
     catch: (error) => {
       const { code } = error as NodeJS.ErrnoException
-      // A part of it would refuse the next try.
+      // Nothing is overwritten: a partial file would make the next try fail.
       if (code !== "EEXIST") rmSync(file, { force: true })
       return failWith("failure", `cannot write ${file} (${code}); name a file in a directory of this user with space`)
     },

@@ -22,6 +22,6 @@ export const checkedSetup = Effect.fnUntraced(function* (chosen: Chosen & { read
   return { found: { ...written, dataDir }, warnings: [...problems.map(formatProblem), ...mended] }
 })
 
-/** The message of a store that cannot be opened, with a remedy. */
+/** The message of a store that cannot be opened; if its disk is full, with the remedy. */
 export const storeText = (message: string, dataDir: string): string =>
   /disk is full/.test(message) ? `${message}; free space under ${dataDir}` : message

@@ -32,7 +32,7 @@ import { causeText, StoreError } from "./StoreError.ts"
 import { amongCauses, isTransient, realSleep, refusalOf, StoreRefusal, sqlStateOf, withRetry } from "./sqlStates.ts"
 import { Backend, makeWrites, tablesWritten, type Writes } from "./Writes.ts"
 
-/** Longest search for the result of a COMMIT without an answer: the server gives up the transaction sooner. */
+/** Longest search for the result of a COMMIT that got no answer. The server ends the transaction sooner. */
 const settleMillis = 15_000
 
 /** Longest wait at the close for the release of the lease, which expires by itself: an outage is logged after it. */
@@ -44,7 +44,7 @@ const bind = (value: unknown): unknown =>
 
 const texts = new Map<string, string>()
 
-/** A statement for the rows of one treasury as PostgreSQL takes it: a key that conflicts begins with the treasury. */
+/** Translates a statement of SQLite: each key in PostgreSQL begins with the treasury, so conflict targets do too. */
 const textOf = (sql: string): string => {
   let text = texts.get(sql)
   if (text === undefined) {
@@ -89,15 +89,18 @@ const makeTransactions = ({
       ),
     )
 
-  /** Guests wrote before rows were remembered: the transaction is undone, and the next one reads under the lock. */
+  /**
+   * True after a guest wrote while a transaction used remembered rows. That transaction is undone and runs again; this
+   * time it takes the lock before it reads.
+   */
   let isOutdated = false
   const outdated = () =>
     sqlFailure(Object.assign(new Error(`a command wrote to the store of ${treasury} meanwhile`), { code: "40001" }))
 
-  /** True where a transaction may use what is remembered before it has the lock: its first statement checks it. */
+  /** True if a transaction may use remembered rows before it has the lock. Its first statement checks for guests. */
   const mayReadBefore = () => access === "holder" && !isOutdated
 
-  /** Begins to write: the row stays locked to the end, and counts the transactions. */
+  /** Begins a transaction. That of a holder locks the lease's row to its end, and counts itself in it. */
   const begin = Effect.fnUntraced(function* (at: PgConnection) {
     const asked = performance.now()
     if (access === "reader") {
@@ -155,7 +158,7 @@ const makeTransactions = ({
 
   /** Finds out how a COMMIT without an answer ended, before anything else happens. */
   const settle = Effect.fnUntraced(function* (at: PgConnection, error: SqlError.SqlError, count: number) {
-    // All sessions may be held by treasuries that settle, which would wait for each other without end.
+    // Its place is freed first: treasuries that settle and have all sessions would wait for each other forever.
     yield* replace(at)
     const end = performance.now() + settleMillis
     for (;;) {
@@ -163,7 +166,7 @@ const makeTransactions = ({
       if (Result.isSuccess(found)) return yield* found.success ? Effect.void : error
       if (performance.now() > end || !isTransient(found.failure)) {
         return yield* sqlFailure(
-          new StoreRefusal("unknown", `nobody knows if a COMMIT succeeded: ${found.failure.message}`),
+          new StoreRefusal("unknown", `the result of a COMMIT is unknown: ${found.failure.message}`),
         )
       }
       yield* realSleep(200)
@@ -222,7 +225,7 @@ const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, te
   let isOpen = false
   const writes = makeWrites(() => isOpen)
   const { lost, begin, mayReadBefore, settle } = makeTransactions({ connections, treasury, held, terms, writes })
-  /** One statement of its own: it only reads, so it may be asked again. */
+  /** For statements outside of a transaction: they only read, so they may be retried. */
   const reading = connectionOf(writes, (use) =>
     withRetry(Effect.scoped(Effect.flatMap(connections.session(treasury), use))),
   )
@@ -241,7 +244,7 @@ const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, te
     const scope = yield* Effect.scope
     let state: "idle" | "asked" | Begun = "idle"
     let failure = sqlFailure(new Error("the transaction did not begin"))
-    // Also for a body that goes on after it: this one decides if all of it runs again.
+    // Later statements of the transaction get the same error: it decides if the whole transaction runs again.
     const notBegun = Effect.suspend(() => Effect.fail(failure))
     const atOnce = Semaphore.makeUnsafe(1)
     const begins = Effect.uninterruptibleMask(
@@ -257,7 +260,7 @@ const makeClient = Effect.fnUntraced(function* (treasury: string, held: Held, te
         return state.at
       }, atOnce.withPermit),
     )
-    // With its first statement, since half of all transactions find nothing to change.
+    // Begins with the first statement: half of all transactions find nothing to change, and send none.
     const opened = Effect.suspend(() => (typeof state === "string" ? begins : Effect.succeed(state.at)))
     const plain = connectionOf(writes, (use) => Effect.flatMap(opened, use))
     const connection: Writing = {
@@ -313,7 +316,7 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
       const { holder = randomUUID(), access: by = "holder" } = options
       const access = by === "mover" ? "holder" : by
       yield* usePostgres(treasury, { ...options, access })
-      // It may be waited for without end; one that is taken in the moment of an interruption runs out by itself.
+      // May wait forever. A lease that is taken at the moment of an interruption expires by itself.
       const held: Held =
         access === "holder"
           ? yield* openLease(treasury, holder, { ...terms, onWait: options.onWait })
@@ -336,7 +339,7 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
       const end = Effect.gen(function* () {
         held.isLost = true
         holding.delete(treasury)
-        // The rest of the end takes as long again. A process that stops hands all its treasuries over before that.
+        // A process that stops hands over all its treasuries first: the rest of its stop takes as long again.
         const ended = performance.now()
         while (holding.size > 0 && performance.now() - ended < othersMillis) yield* realSleep(10)
       })
@@ -371,7 +374,7 @@ export const layerPostgres = (treasury: string, options: PostgresOptions) =>
 
 const remedies: ReadonlyArray<readonly [states: RegExp, remedy: (file: string) => string]> = [
   [/^28/, (file) => `correct user and password in ${file}, or the server's pg_hba.conf`],
-  [/^3D/, (file) => `make that database, owned by the user, or correct its name in ${file}`],
+  [/^3D/, (file) => `create that database, owned by the user, or correct its name in ${file}`],
   [/^42501/, (file) => `make the user of ${file} the owner of the database`],
   [/^08/, (file) => `correct its address in ${file}`],
 ]

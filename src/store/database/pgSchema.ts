@@ -3,7 +3,7 @@ import { definitions, schemaVersion } from "./schema.ts"
 /** The setting of a session that names the treasury whose rows it sees. */
 export const treasurySetting = "cofferer.treasury"
 
-/** A table's own rows, and no other's: also where a statement forgets to ask for them. */
+/** Row-level security: a session sees and writes rows of its treasury alone, also if a statement names none. */
 const ownRows = (table: string) => [
   `ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`,
   `ALTER TABLE ${table} FORCE ROW LEVEL SECURITY`,
@@ -53,9 +53,9 @@ const translated = (text: string): ReadonlyArray<string> => {
 
 /**
  * The lease of each treasury: who may write it, in which epoch, until when and since when (Unix milliseconds of the
- * server), and how many transactions were begun to write it, by which a lost answer to a COMMIT is found out. `guests`
- * counts those of other processes, by which the holder knows that rows have changed. `former_until` is 0 where the
- * holder before gave it up.
+ * server), and how many transactions the holder began, which shows how a COMMIT without an answer ended. `guests`
+ * counts those of other processes, from which the holder knows that rows have changed. `former_until` is 0 if the
+ * former holder released it.
  */
 const leases = `CREATE TABLE leases (
   treasury TEXT COLLATE "C" NOT NULL DEFAULT current_setting('${treasurySetting}') PRIMARY KEY,

@@ -129,7 +129,7 @@ interface HistoryDifference {
   /**
    * foreign_payment: the key paid, and no journal knows it. restored_store: this installation paid, and this journal
    * does not know it. second_execution: more than once. not_listed: the journal has it as executed, and the gateway
-   * lists none. other_end, other_payment: both know it, and not the same of it.
+   * lists none. other_end: both have it, and one as executed alone. other_payment: receiver, asset or amount differ.
    */
   readonly kind:
     | "foreign_payment"
@@ -213,9 +213,9 @@ const compareEnds = (
 }
 
 interface Recovered {
-  /** Entry of the journal that the last payment of this installation on the ledger was signed at, if there is one. */
+  /** Journal entry at which this installation signed its last payment on the ledger; undefined if there is none. */
   readonly lastOnLedger: number | undefined
-  /** The last entry of the journal before this. */
+  /** Last journal entry before the recovery. */
   readonly lastInJournal: number
   /** Payments of this installation that the store did not know, now imported. */
   readonly missing: ReadonlyArray<UnrecognizedTransfer>
@@ -228,7 +228,7 @@ interface Recovered {
 
 /**
  * Keys without a listing, or whose listing has nothing of the time up to which the store knows it: what the lost store
- * paid in between is in neither. Those of a recovery whose payments are not handed over yet stay so.
+ * paid in between is in neither. Keys of an earlier recovery whose payments are not handed over yet are included.
  */
 const unlistedOf = Effect.fnUntraced(function* (listings: ReadonlyArray<Whole>, installation: string | undefined) {
   const audit = yield* LedgerAudit
