@@ -1,16 +1,21 @@
 import { assert, describe } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
-import { HttpClient } from "effect/http"
+import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { GatewayError, type GatewayReason } from "../../src/gateway/GatewayError.ts"
 import { type Gateway, Gateways } from "../../src/gateway/Gateways.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { Health } from "../../src/gateway/Health.ts"
 import { layerGateways } from "../../src/gateway/quorumGateway.ts"
 import { gatewayOptions } from "../../src/gateway/Transport.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 import { itWith } from "../support/it.ts"
 
-const services = (names: ReadonlyArray<string>, quorum: number) =>
+const services = (
+  names: ReadonlyArray<string>,
+  quorum: number,
+  answer: (host: string) => Response | undefined = () => undefined,
+) =>
   layerGateways({
     chainId: "test",
     gateways: names.map((name) => gatewayOptions({ name, url: `http://${name}` })),
@@ -19,7 +24,10 @@ const services = (names: ReadonlyArray<string>, quorum: number) =>
     Layer.provide([
       Layer.succeed(
         HttpClient.HttpClient,
-        HttpClient.make(() => Effect.never),
+        HttpClient.make((request, url) => {
+          const response = answer(url.hostname)
+          return response === undefined ? Effect.never : Effect.succeed(HttpClientResponse.fromWeb(request, response))
+        }),
       ),
       metricsLayer,
     ]),
@@ -170,5 +178,39 @@ describe("asking the first gateway that answers", () => {
       yield* Effect.map(Effect.flip(first({ a: say("1"), b: no(unreachable), c: no(unreachable) })), (e) => e.gateway),
       "b",
     )
+  })
+})
+
+describe("the transfers of an epoch that gateways count", () => {
+  const counted = (counts: Readonly<Record<string, { seq: number; used: number; second: number }>>) =>
+    Effect.flatMap(GatewayReader, (reader) => reader.epochCount("key")).pipe(
+      Effect.provide(
+        services(Object.keys(counts), 2, (host) => {
+          const { seq, used, second } = counts[host]!
+          const transfers = { countForEpoch: String(used), maxForEpoch: "5" }
+          return Response.json(
+            { height: "9", hash: "a".repeat(64), chainId: "test", statistics: { epochSeq: String(seq), transfers } },
+            { headers: { "x-block-height": "9", "x-block-timestamp": `${second}000000000` } },
+          )
+        }),
+      ),
+    )
+
+  it.effect("are those of the epoch that a quorum has begun, whatever others count of the one before", function* () {
+    const count = yield* counted({
+      a: { seq: 7, used: 1, second: 1_800_000_100 },
+      b: { seq: 7, used: 0, second: 1_800_000_100 },
+      c: { seq: 6, used: 5, second: 1_800_000_100 },
+    })
+    assert.containSubset(count, { seq: 7, used: 0 })
+  })
+
+  it.effect("are counted up to the block that all of them have reached", function* () {
+    const count = yield* counted({
+      a: { seq: 7, used: 2, second: 1_800_000_101 },
+      b: { seq: 7, used: 2, second: 1_800_000_100 },
+      c: { seq: 7, used: 2, second: 1_800_000_102 },
+    })
+    assert.deepStrictEqual(count, { seq: 7, used: 2, limit: 5, asOf: 1_800_000_100_000_000_000n })
   })
 })
