@@ -13,6 +13,7 @@ import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { alice, flow, round, withdrawing } from "../support/Flow.ts"
 import { reasons } from "../support/Intents.ts"
 import { intentOf } from "../support/Payments.ts"
+import { arm, disarm } from "../support/TestFaults.ts"
 
 const look = ({ treasury }: DaemonOptions) => pollWorkAndEpoch(payersOf(treasury.parties.values()))
 const quota = Effect.flatMap(ChainState, (state) => state.quota(alice))
@@ -84,6 +85,22 @@ describe("the network's transfers of an epoch", () => {
     ),
   )
 })
+
+it.effect("the count of an epoch that is over says nothing of the next one", () =>
+  flow(
+    function* (options, sandbox, client) {
+      yield* submitPayment(options.treasury, "live", payment("first"))
+      yield* steps(options, sandbox, 8)
+      assert.containSubset(yield* quota, { limit: 5, used: 2 })
+      yield* arm(client, { operation: "spam", kind: "http_status", status: 503, count: 100_000 })
+      yield* TestClock.adjust("1 hour")
+      yield* steps(options, sandbox, 3)
+      assert.deepStrictEqual((yield* (yield* ChainState).epoch)?.told, {})
+      yield* disarm(client)
+    },
+    { scenario: { transfersPerEpoch: 5, epochLength: "1h" } },
+  ),
+)
 
 describe("a withdrawal", () => {
   it.effect("is paid where no transfers of the epoch are left", () =>

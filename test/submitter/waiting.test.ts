@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { byOneConfig } from "../../src/config/ConfigInForce.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
@@ -96,11 +96,19 @@ describe("a planned payment", () => {
       const held = yield* outbox.move(intent!, "reserved", { detail: "permitted" })
       const isTold = told(/^wage: .*is not paid since/)
       yield* byOneConfig(showWait(held, "no height"))
-      yield* outbox.persist(held, attemptOf(held, 1))
-      for (const intent of yield* paymentsOf("wage")) {
-        yield* byOneConfig(showWait({ ...intent, detail: "waits: no height" }, "no height"))
-      }
-      assert.lengthOf(yield* isTold, 2)
+      yield* outbox.persist(held, attemptOf(held, 1, { state: "expired" }))
+      const waits = Effect.gen(function* () {
+        for (const intent of yield* paymentsOf("wage")) {
+          yield* byOneConfig(showWait({ ...intent, detail: "waits: no height" }, "no height"))
+        }
+        return (yield* isTold).length
+      })
+      assert.strictEqual(yield* waits, 2)
+      const updatedAt = yield* Clock.currentTimeMillis
+      yield* outbox.persist((yield* paymentsOf("wage"))[0]!, attemptOf(held, 2, { updatedAt }))
+      assert.strictEqual(yield* waits, 2, "it waits from its last attempt")
+      yield* TestClock.adjust("61 minutes")
+      assert.strictEqual(yield* waits, 3)
     }, daily),
   )
 
