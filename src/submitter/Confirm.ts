@@ -106,7 +106,7 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   if (!(yield* clockAgrees)) return yield* escalateIfOverdue(live, "clock and blocks differ")
   const gateways = yield* Gateways
   const answers = yield* gateways.several((reader) => lookupsFor(command, reader).listing(attempt.party))
-  // Of several gateways, no cursor is stored: each has its own.
+  // The stored cursor is that of the transfers, and of several gateways each has its own.
   const isAlone = gateways.all.length === 1 && command === "transfer"
   for (const { value } of answers)
     yield* recordListing(attempt.party, isAlone ? value : { ...value, cursor: undefined })

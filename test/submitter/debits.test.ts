@@ -5,14 +5,15 @@ import { BaseUnits } from "../../src/domain/Amount.ts"
 import { general } from "../../src/domain/Balance.ts"
 import { Command } from "../../src/domain/Command.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
+import { Controls } from "../../src/store/controls/Controls.ts"
 import { LedgerAudit } from "../../src/store/payments/LedgerAudit.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
 import { adopt } from "../../src/submitter/audit/adopt.ts"
 import { alice, flow, lives, pass, round, states } from "../support/Flow.ts"
 import { altered, threeFronts } from "../support/Fronts.ts"
-import { behind, hidingButMovements } from "../support/Instead.ts"
+import { behind, hidingButMovements, withoutTransfers } from "../support/Instead.ts"
 import { halts, hasAttempt, rounds } from "../support/Intents.ts"
-import { pages } from "../support/LoneLiar.ts"
+import { pages, wage } from "../support/LoneLiar.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 import { waitUntil } from "../support/until.ts"
@@ -112,6 +113,23 @@ describe("a debit that no payment explains", () => {
       const [transfer] = yield* (yield* LedgerAudit).unacknowledged
       assert.match(transfer?.id ?? "", /^[0-9a-f]{64}$/)
     }, behind(hidingButMovements)),
+  )
+
+  it.effect("is none of a payment that was decided long before, and paid at last", () =>
+    flow(
+      function* (options, sandbox) {
+        yield* confirmed(options, sandbox)
+        yield* TestClock.adjust("1 minute")
+        yield* rounds(options, sandbox, 3, new Set(["submit"]))
+        yield* (yield* Controls).halt("operator", "looks at it")
+        yield* TestClock.adjust("20 minutes")
+        yield* rounds(options, sandbox, 3)
+        yield* (yield* Controls).resume({ scope: "all", reason: "go on", author: "ana" })
+        yield* rounds(options, sandbox, 12)
+        assert.deepStrictEqual([yield* states, yield* halts], [["confirmed", "confirmed"], []])
+      },
+      { ...behind(withoutTransfers), network: { framing: "bare" }, rules: [wage] },
+    ),
   )
 
   it.effect("halts after a time offline too, but our own payments do not", () =>
