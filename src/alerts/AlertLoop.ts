@@ -169,7 +169,7 @@ export const alertLoop = (treasury: string, reminders: () => Reminders) =>
   }).pipe(Effect.scoped)
 
 /** Setting: when the store took its last write of this kind. Unix milliseconds. */
-const key = "heartbeat"
+const writtenKey = "heartbeat"
 const writeMillis = 60_000
 const writtenMillis = 180_000
 
@@ -177,13 +177,13 @@ const writtenMillis = 180_000
 export const noteWritten = Effect.gen(function* () {
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
-  if (Math.abs(now - Number(yield* settings.get(key))) < writeMillis) return
-  yield* settings.set(key, String(now))
+  if (Math.abs(now - Number(yield* settings.get(writtenKey))) < writeMillis) return
+  yield* settings.set(writtenKey, String(now))
 })
 
 /** True if the store took such a write in the last three minutes. */
 export const isWritten = Effect.gen(function* () {
-  const at = Number(yield* (yield* Settings).get(key))
+  const at = Number(yield* (yield* Settings).get(writtenKey))
   return Math.abs((yield* Clock.currentTimeMillis) - at) < writtenMillis
 })
 

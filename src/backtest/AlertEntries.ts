@@ -14,7 +14,7 @@ interface AlertEntry {
   touched: boolean
   /** Time of the next evaluation if nothing changes. */
   wakeAt: number
-  /** Periods in which it was on; `until` is undefined while it is. */
+  /** Periods in which its condition was true for its `for`; `until` is undefined while one lasts. */
   readonly spans: Array<{ readonly from: number; until: number | undefined }>
   /** How often its condition became true, for however short a time. */
   begun: number

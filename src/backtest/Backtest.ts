@@ -56,7 +56,7 @@ export const runBacktest = async (options: BacktestOptions) => {
   }
 }
 
-/** How often, and how long, the condition of each alert rule was true, whether it alerted or not. */
+/** How often each alert rule's condition was true for its `for`, and for how long, whether or not it alerted. */
 const conditionsOf = ({ alertEntries, raised }: VirtualTreasury, until: number) =>
   alertEntries.map(({ rule: { name, severity, forMillis }, spans, begun }) => {
     const lengths = spans.map((span) => (span.until ?? until) - span.from)

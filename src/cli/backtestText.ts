@@ -96,7 +96,7 @@ const conditionRows = ({ conditions, from, to }: Backtest): ReadonlyArray<Readon
   conditions.map(({ rule, severity, alerts, times, millis, longestMillis, begun, forMillis }) => {
     const title = [rule, severity, plural(alerts, "alert")]
     if (times > 0) {
-      const often = `true ${plural(times, "time")}`
+      const often = `true ${plural(times, "time")}${forMillis === 0 ? "" : ` for ${timeText(forMillis)} or longer`}`
       return [...title, often, `${timeText(millis)}${percent(millis, to - from)}`, `longest ${timeText(longestMillis)}`]
     }
     if (begun === 0) return [...title, "never true", "", ""]
