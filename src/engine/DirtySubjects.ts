@@ -8,22 +8,18 @@ import { makeWatch, type Watch } from "../rules/Watch.ts"
 import type { AccountBalance } from "../store/balances/storeRows.ts"
 
 /** Results of the last round that the next one may reuse. */
-interface Held {
-  readonly rules: ReadonlyArray<Rule>
-  readonly mode: string
-  /** Generation of the memories, as `RuleStates.byKey` gives it. */
-  readonly generation: number
+interface Held extends Omit<Round, "snapshot" | "stops"> {
   readonly watch: Watch
   readonly ageLimits: ReadonlyArray<number>
   /** Facts that affect all subjects, as text: `stops` of the round, and the age limits that balances exceed. */
   readonly world: string
-  readonly accounts: ReadonlyArray<AccountBalance>
 }
 
 /** Inputs of a round, known before it decides. */
 interface Round {
   readonly rules: ReadonlyArray<Rule>
   readonly mode: string
+  /** Generation of the memories, as `RuleStates.byKey` gives it. */
   readonly generation: number
   readonly snapshot: Snapshot
   readonly accounts: ReadonlyArray<AccountBalance>
