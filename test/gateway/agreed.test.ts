@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { Asset } from "../../src/domain/Asset.ts"
 import { commonHead, isForked } from "../../src/gateway/acceptedHead.ts"
-import { agreedAssets, agreedListing, agreedSends, cursorOf } from "../../src/gateway/agreedListing.ts"
+import { agreedAssets, agreedListing, agreedSends, anyDebits, cursorOf } from "../../src/gateway/agreedListing.ts"
 import type { Gateway, GatewayAnswer } from "../../src/gateway/Gateways.ts"
 import { agreedSighting } from "../../src/gateway/quorumGateway.ts"
 import type { TransferListing, TransferSighting } from "../../src/gateway/readTransfers.ts"
@@ -269,6 +269,20 @@ describe("what gateways list together", () => {
     )
     assert.deepStrictEqual(agreedSends([sends(3)], 1), sends(3))
   })
+})
+
+it("debits without an id are as many as there are times at which any gateway shows one", () => {
+  const row = { from: "a", asset: "u", quantity: baseUnits(1n), type: "withdrawn", transferId: "" }
+  const debits = (...times: ReadonlyArray<bigint>) => ({
+    debits: times.map((timestamp) => ({ ...row, timestamp })),
+    complete: true,
+    mark: undefined,
+  })
+  const all = anyDebits([debits(1_000n, 2_000n), debits(1_000n, 2_000n), debits(3_000n)], 2)
+  assert.deepStrictEqual(
+    all.debits.map(({ timestamp }) => timestamp),
+    [1_000n, 2_000n, 3_000n],
+  )
 })
 
 describe("the assets that gateways list in common", () => {
