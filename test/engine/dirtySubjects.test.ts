@@ -60,6 +60,15 @@ describe("a round of decisions", () => {
     }),
   )
 
+  it.effect("evaluates everything once what rules remember was read again", () =>
+    flow(function* (options, sandbox) {
+      yield* calm(options, sandbox)
+      yield* (yield* RuleStates).forget
+      assert.strictEqual(yield* looks, 1)
+      assert.strictEqual(yield* looks, 0)
+    }),
+  )
+
   it.effect("evaluates everything when clock and blocks agree again, also where rules take older balances", () =>
     flow(
       function* (options, sandbox) {
