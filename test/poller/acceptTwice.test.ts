@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { watchChain } from "../../src/poller/watchChain.ts"
+import { Controls, haltSigning } from "../../src/store/controls/Controls.ts"
 import { Database } from "../../src/store/database/Database.ts"
 import { ChainState } from "../../src/store/network/ChainState.ts"
 import { testStore } from "../support/TestStore.ts"
@@ -29,5 +30,24 @@ describe("a chain that operators accept again", () => {
       const again = yield* Effect.provide(headNow, store.layer())
       assert.strictEqual(again.accepted?.height, 5n, "by the next process too")
     }).pipe(Effect.ensuring(Effect.sync(store.remove)))
+  })
+
+  it.effect("is not accepted by the resume of a halt that named another cause", () => {
+    const store = testStore()
+    return Effect.gen(function* () {
+      const chain = yield* ChainState
+      const controls = yield* Controls
+      const accepted = Effect.map(chain.acceptedHead(chainId), (head) => head.accepted?.height)
+      yield* chain.keepHead(chainId, { ...before, stray: { ...stray, isTold: false } })
+      yield* haltSigning("chain_changed", "the gateway is on chain d")
+      yield* watchChain()
+      yield* controls.release("chain_changed", "ana: the address is right again")
+      yield* watchChain()
+      assert.strictEqual(yield* accepted, 900n)
+      assert.match((yield* controls.halts)[0]?.detail ?? "", /begins again/)
+      yield* controls.release("chain_changed", "ana: it was reset")
+      yield* watchChain()
+      assert.strictEqual(yield* accepted, 5n)
+    }).pipe(Effect.provide(Layer.merge(store.layer(), gateway)), Effect.ensuring(Effect.sync(store.remove)))
   })
 })
