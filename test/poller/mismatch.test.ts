@@ -81,6 +81,20 @@ describe("a mismatch", () => {
     assert.lengthOf(seen.at(-1)!.alerts, 4, "two begin, two end")
   })
 
+  it.effect("is none where two comparisons find another account each", function* () {
+    const differing: Array<string> = []
+    const seen = yield* live(40, (history, at) => {
+      history.shows = (operation, all) => {
+        if (operation !== "accounts" || at < 9) return all
+        const one = [alice, bob][differing.length]
+        if (one !== undefined) differing.push(one)
+        return all.map((told) => (told.party === one ? { ...told, balance: told.balance + 1n } : told))
+      }
+    })
+    assert.deepStrictEqual(differing, [alice, bob])
+    assert.isEmpty(seen.flatMap(({ drifts }) => drifts))
+  })
+
   it.effect("does not end by two comparisons with one block, nor by one between two differences", function* () {
     const { run } = yield* openPoller(newHistory())
     yield* run(function* () {
