@@ -7,6 +7,7 @@ import { AlertQueue } from "../../src/store/alerts/AlertQueue.ts"
 import { Observations } from "../../src/store/balances/Observations.ts"
 import { RuleStates } from "../../src/store/rules/RuleStates.ts"
 import { eve, type FlowSetup, flow, paid } from "../support/Flow.ts"
+import { altered, type Front, startFront } from "../support/Fronts.ts"
 import { rounds } from "../support/Intents.ts"
 import { it } from "../support/it.ts"
 import { deposits } from "../support/LoneLiar.ts"
@@ -97,4 +98,39 @@ describe("a party that a changed file names", () => {
       },
     ),
   )
+
+  it.effect("begins with nothing where the gateway lists no account of it any more", () => {
+    const fronts: Array<Front> = []
+    return flow(
+      function* (options, world) {
+        yield* load(options.treasury)
+        yield* byOneConfig(rounds(options, world, 4))
+        assert.strictEqual(yield* balanceOf(eve), 50n * one)
+        const gone = { ...options, treasury: yield* without(options, true) }
+        yield* load(gone.treasury)
+        yield* byOneConfig(rounds(gone, world, 4))
+        fronts[0]!.manner = altered(
+          ({ url }) => url.pathname === "/api/v2/accounts",
+          (answer) => {
+            const { accounts } = JSON.parse(answer.text)
+            const edges = accounts.edges.filter(
+              (edge: { readonly node: { readonly owner: string } }) => edge.node.owner !== eve,
+            )
+            return { ...answer, text: JSON.stringify({ accounts: { ...accounts, edges } }) }
+          },
+        )
+        yield* load(options.treasury)
+        yield* byOneConfig(rounds(options, world, 2, new Set(["compare", "decide"])))
+        assert.strictEqual(yield* balanceOf(eve), 0n)
+      },
+      {
+        ...setup,
+        front: (url) =>
+          Effect.map(startFront("closing", url), (front) => {
+            fronts.push(front)
+            return front.server.url
+          }),
+      },
+    )
+  })
 })
