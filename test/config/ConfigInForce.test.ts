@@ -1,6 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type AlertConfig, decodeAlerts, encodeAlerts, noLongerPaged } from "../../src/config/ConfigInForce.ts"
+import { Effect } from "effect"
+import {
+  type AlertConfig,
+  ConfigInForce,
+  decodeAlerts,
+  encodeAlerts,
+  noLongerPaged,
+} from "../../src/config/ConfigInForce.ts"
 import type { ReceiverConfig } from "../../src/config/schema/Receivers.ts"
+import { watchOnly } from "../support/treasury.ts"
 
 const addresses = { host: "mx.harbor.example", from: "a@harbor.example", to: ["b@harbor.example"] }
 const receivers: ReadonlyArray<ReceiverConfig> = [
@@ -31,4 +39,20 @@ describe("receivers kept with the terms", () => {
     assert.deepStrictEqual(noLongerPaged(slack("/a", "{subject}"), slack("/a", "{detail}")), [])
     assert.deepStrictEqual(noLongerPaged(slack("/a", "{subject}"), slack("/b", "{subject}")), ["slack"])
   })
+})
+
+describe("a configuration that cannot be stored", () => {
+  it.effect("does not come into force", () =>
+    Effect.gen(function* () {
+      const [first, second] = [yield* watchOnly("http://127.0.0.1:1"), yield* watchOnly("http://127.0.0.1:2")]
+      yield* Effect.gen(function* () {
+        const { now, replace } = yield* ConfigInForce
+        const next = { treasury: second, mode: "observe" } as const
+        assert.strictEqual(yield* Effect.flip(replace(next, Effect.fail("full"))), "full")
+        assert.strictEqual(now().treasury, first)
+        yield* replace(next, Effect.void)
+        assert.strictEqual(now().treasury, second)
+      }).pipe(Effect.provide(ConfigInForce.layer({ treasury: first, mode: "observe" })))
+    }),
+  )
 })
