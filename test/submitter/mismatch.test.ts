@@ -6,7 +6,19 @@ import { accountKeyText } from "../../src/domain/Balance.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { Drifts } from "../../src/store/balances/Drifts.ts"
 import { Outbox } from "../../src/store/payments/Outbox.ts"
-import { alice, bob, eve, type Flow, type FlowServices, flow, paid, pass, round, states } from "../support/Flow.ts"
+import {
+  alice,
+  bob,
+  eve,
+  type Flow,
+  type FlowServices,
+  flow,
+  paid,
+  pass,
+  reason,
+  round,
+  states,
+} from "../support/Flow.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 import { tempDir } from "../support/tempDir.ts"
@@ -170,3 +182,27 @@ describe("a payment of an account in mismatch", () => {
 it.effect("a payment is asked about again if its key was cleared after it, whatever the clock said", () =>
   fastAtFirst(["submit", "reconcile"], (paysBob) => paysBob),
 )
+
+describe("a mismatch of a margin account", () => {
+  it.effect.each([
+    ["free", "in_band"],
+    ["total", "drift"],
+  ])("where a rule judges the %s balance: %s", ([balance, expected]) =>
+    flow(
+      function* (...args) {
+        const margin = { party: bob, asset: usdt, market: "ee".repeat(32), type: "ACCOUNT_TYPE_MARGIN" }
+        yield* rounds(args, 3)
+        const differing = [{ ...margin, stored: 1n, reported: 2n }]
+        const drifts = yield* Drifts
+        yield* drifts.note({ differing, agreeing: new Set(), listed: 1n, until: 1n })
+        yield* drifts.check
+        yield* rounds(args, 1)
+        assert.strictEqual(yield* reason, expected)
+      },
+      {
+        scenario: { deposits },
+        keepBob: { topUp: { from: "alice", levels: [{ ...still.topUp.levels[0]!, balance }] } },
+      },
+    ),
+  )
+})
