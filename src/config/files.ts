@@ -30,7 +30,7 @@ export const haltFile = (dataDir: string): string => join(dataDir, "HALT")
 const haltBytesMax = 64_000
 
 /** True also for a link to nothing, and where this cannot be known: a stop in doubt counts. */
-const isThere = (file: string): boolean =>
+export const isThere = (file: string): boolean =>
   Result.getOrElse(
     Result.try(() => lstatSync(file, { throwIfNoEntry: false }) !== undefined),
     () => true,

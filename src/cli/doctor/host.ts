@@ -1,8 +1,8 @@
-import { existsSync, lstatSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { dirname, join } from "node:path"
 import { Effect, Layer, Logger, Result } from "effect"
-import { readSecrets } from "../../config/files.ts"
+import { isThere, readSecrets } from "../../config/files.ts"
 import { examineDataDir, refuseMarkFolder } from "../../config/ownFiles.ts"
 import type { Treasury } from "../../config/Treasury.ts"
 import { type Problem, problemWithPlace } from "../../config/yaml/ConfigError.ts"
@@ -29,16 +29,6 @@ export const keyFindings = Effect.fnUntraced(function* (setup: Setup) {
   const isShown = names !== "" || warnings.length === 0
   return [...problemsAs("keys", "warn", warnings), ...(isShown ? [healthy("keys", sound)] : [])]
 })
-
-/** True also for a broken symbolic link: a start makes no directory in its place. */
-const isThere = (path: string): boolean => {
-  try {
-    lstatSync(path)
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** The directory, or the nearest existing one above it, in which a start would make it. */
 const nearestExisting = (dir: string): string =>
