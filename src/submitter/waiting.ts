@@ -38,14 +38,13 @@ const repeatMillis = dayMillis
 /** Facts by which the wait is judged, and the number of signatures so far. */
 const factsOf = Effect.fnUntraced(function* (intent: Intent, backing: Backing) {
   const attempts = yield* (yield* Outbox).attempts(intent.id)
-  // Once another part is dropped, none is signed: approval would only keep the rule from deciding again.
-  const isDropped = isDroppedInPart({ parts: yield* otherParts(intent), backing })
+  // One that nobody was asked for has no deadline of its approval.
+  const isAsked = intent.state !== "proposed" && approvalOf((yield* CycleConfig).treasury, intent) !== undefined
   const facts: WaitFacts = {
     now: yield* Clock.currentTimeMillis,
     since: attempts.at(-1)?.updatedAt ?? waitsFrom(intent),
-    // One that nobody was asked for has no deadline of its approval.
-    needsApproval:
-      intent.state !== "proposed" && !isDropped && approvalOf((yield* CycleConfig).treasury, intent) !== undefined,
+    // Once another part is dropped, none is signed: approval would only keep the rule from deciding again.
+    needsApproval: isAsked && !isDroppedInPart({ parts: yield* otherParts(intent), backing }),
   }
   return { facts, signed: attempts.length }
 })
